@@ -1,0 +1,189 @@
+//! What a rule is, what it sees and where it reports.
+
+use crate::container::{CapabilityRow, Cartridge, FaultKind, MemoryRow};
+use crate::finding::{Family, Finding, Location, Severity};
+use crate::model::{Json, JsonError, Timestamp};
+use crate::policy::{Policy, TrustRegistry};
+
+use super::evidence::Evidence;
+
+/// Whom a rule is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Every cartridge: one that breaks it is not clean.
+    Cartridge,
+    /// Public cartridges only: an installation's own may break it.
+    Public,
+    /// The registry's tree, its history or its policy.
+    Registry,
+}
+
+/// How a rule looks.
+#[derive(Clone, Copy)]
+pub enum Check {
+    /// The container reports it while opening the file.
+    Fault(FaultKind),
+    /// Once a cartridge.
+    Cartridge(fn(&Context<'_>, &mut Sink<'_>)),
+    /// Once a memory record.
+    Memory(fn(&Context<'_>, &MemoryItem<'_>, &mut Sink<'_>)),
+    /// Once a capability record.
+    Capability(fn(&Context<'_>, &CapabilityItem<'_>, &mut Sink<'_>)),
+    /// The stage that walks or joins the registry reports it.
+    Registry,
+}
+
+/// One rule, declared in a file of its own.
+pub struct Rule {
+    /// Stable, kebab-case; never used again for another rule.
+    pub code: &'static str,
+    /// The kind of evidence.
+    pub family: Family,
+    /// The default level.
+    pub level: Severity,
+    /// Policy may neither lower nor waive it: it concerns the container, signatures, digests or coverage.
+    pub fixed: bool,
+    /// Whom it is for.
+    pub scope: Scope,
+    /// One line, without a full stop.
+    pub summary: &'static str,
+    /// What exactly is checked.
+    pub what: &'static str,
+    /// Why it matters.
+    pub why: &'static str,
+    /// An example of what trips it.
+    pub example: &'static str,
+    /// How to fix it; also the help of each finding.
+    pub fix: &'static str,
+    /// The release that brought it.
+    pub since: &'static str,
+    /// How it looks.
+    pub check: Check,
+}
+
+/// The JSON documents of a cartridge, each parsed once. `None`: the archive has no such file.
+pub struct Documents {
+    /// `rom/package-spec.json`
+    pub package_spec: Option<Result<Json, JsonError>>,
+    /// `rom/schema/lance-memory.json`
+    pub lance_descriptor: Option<Result<Json, JsonError>>,
+    /// `rom/manifest/harness-requirements.json`
+    pub harness: Option<Result<Json, JsonError>>,
+    /// `rom/policy/loop-context-policy.json`
+    pub loop_policy: Option<Result<Json, JsonError>>,
+    /// The metadata value `acx.embedding_engine`.
+    pub engine: Option<Result<Json, JsonError>>,
+    /// The `vc-2.0` attestations' documents, by place in `Cartridge::attestations`.
+    pub credentials: Vec<(usize, Result<Json, JsonError>)>,
+}
+
+/// What every rule sees.
+pub struct Context<'a> {
+    /// The cartridge.
+    pub cartridge: &'a Cartridge,
+    /// Its documents.
+    pub documents: &'a Documents,
+    /// What recomputing its digests and checking its signature gave.
+    pub evidence: &'a Evidence,
+    /// The registry's policy.
+    pub policy: &'a Policy,
+    /// The registry's keys.
+    pub trust: &'a TrustRegistry,
+    /// The run's one time.
+    pub now: &'a Timestamp,
+}
+
+/// One memory record.
+pub struct MemoryItem<'a> {
+    /// The row.
+    pub row: &'a MemoryRow,
+    /// Its payload, parsed.
+    pub payload: &'a Result<Json, JsonError>,
+}
+
+/// One capability record.
+pub struct CapabilityItem<'a> {
+    /// The row.
+    pub row: &'a CapabilityRow,
+    /// Its record, parsed.
+    pub record: &'a Result<Json, JsonError>,
+}
+
+/// Where within a file a finding is.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    /// The SQLite table.
+    pub table: Option<&'static str>,
+    /// The row's key or the archive name.
+    pub row: Option<String>,
+    /// The JSON pointer.
+    pub pointer: Option<String>,
+}
+
+impl Place {
+    /// The file as a whole.
+    pub fn file() -> Self {
+        Self::default()
+    }
+
+    /// A row of a table.
+    pub fn row(table: &'static str, row: impl Into<String>) -> Self {
+        Self { table: Some(table), row: Some(row.into()), pointer: None }
+    }
+
+    /// A place within the JSON document of a row.
+    pub fn pointer(table: &'static str, row: impl Into<String>, pointer: impl Into<String>) -> Self {
+        Self { table: Some(table), row: Some(row.into()), pointer: Some(pointer.into()) }
+    }
+}
+
+/// Findings of one rule that a file's report lists; the rest are counted.
+pub const LISTED_PER_RULE: usize = 50;
+
+/// Where a rule reports what it finds about one file.
+pub struct Sink<'a> {
+    rule: &'static Rule,
+    path: &'a str,
+    level: Option<Severity>,
+    count: usize,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl<'a> Sink<'a> {
+    /// A sink for one rule and one file; `level` is the policy's word on the rule (`None` = off).
+    pub fn new(rule: &'static Rule, path: &'a str, level: Option<Severity>, findings: &'a mut Vec<Finding>) -> Self {
+        Self { rule, path, level, count: 0, findings }
+    }
+
+    /// Reports a defect: what is wrong, expected and found.
+    pub fn report(&mut self, place: Place, message: impl Into<String>) {
+        let Some(severity) = self.level else { return };
+        self.count += 1;
+        if self.count > LISTED_PER_RULE {
+            return;
+        }
+        self.findings.push(Finding {
+            code: self.rule.code,
+            family: self.rule.family,
+            severity,
+            message: message.into(),
+            help: self.rule.fix.to_owned(),
+            location: Location {
+                path: self.path.to_owned(),
+                table: place.table,
+                row: place.row.map(|r| crate::model::shorten(&r)),
+                pointer: place.pointer,
+            },
+        });
+    }
+}
+
+impl Drop for Sink<'_> {
+    /// Says how many findings the list leaves out.
+    fn drop(&mut self) {
+        let hidden = self.count.saturating_sub(LISTED_PER_RULE);
+        if let (1.., Some(last)) = (hidden, self.findings.last_mut()) {
+            last.message.push_str(&format!(" (and {hidden} more of this rule)"));
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The gate of a git registry of `.acx` cartridges.
+
+pub mod attest;
+pub mod check;
+pub mod container;
+pub mod finding;
+pub mod model;
+pub mod policy;

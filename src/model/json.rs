@@ -1,0 +1,224 @@
+//! JSON as this project reads and writes it: strict in (no repeated names, bounded depth), canonical out (RFC 8785).
+//!
+//! Parsers disagree on which of two equal names counts, so a document that repeats one has no single meaning and is
+//! refused here, before anything looks at it.
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// A parsed JSON value.
+pub type Json = Value;
+
+/// Levels of nesting that are accepted.
+pub const MAX_DEPTH: usize = 100;
+
+/// What is wrong with a JSON text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonErrorKind {
+    /// Not JSON, not UTF-8, a number outside a double, or an escape that is half a surrogate pair.
+    Syntax,
+    /// An object repeats a name.
+    RepeatedName,
+    /// Nested deeper than [`MAX_DEPTH`].
+    TooDeep,
+}
+
+/// Why a text was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonError {
+    /// The kind of defect.
+    pub kind: JsonErrorKind,
+    /// In words, with line and column where known.
+    pub message: String,
+}
+
+impl std::fmt::Display for JsonError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for JsonError {}
+
+/// Parses a whole JSON text. Time and memory are linear in its length.
+///
+/// # Errors
+/// [`JsonError`] where the text is not JSON, repeats a name in an object, or nests too deep.
+pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
+    let mut defect = None;
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let parsed = Strict { depth: 0, defect: &mut defect }
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
+    parsed.map_err(|e| JsonError {
+        kind: defect.unwrap_or(JsonErrorKind::Syntax),
+        message: super::shorten(&e.to_string()),
+    })
+}
+
+/// The canonical form of a value by RFC 8785 (JCS).
+///
+/// Cannot fail for a value that [`parse`] gave: such a value has string names and finite numbers only.
+pub fn canonical(value: &(impl serde::Serialize + ?Sized)) -> Vec<u8> {
+    serde_jcs::to_vec(value).unwrap_or_default()
+}
+
+struct Strict<'a> {
+    depth: usize,
+    defect: &'a mut Option<JsonErrorKind>,
+}
+
+impl Strict<'_> {
+    fn fail<E: serde::de::Error>(&mut self, kind: JsonErrorKind, message: String) -> E {
+        *self.defect = Some(kind);
+        E::custom(message)
+    }
+
+    fn inner<E: serde::de::Error>(&mut self) -> Result<usize, E> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.fail(JsonErrorKind::TooDeep, format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        Ok(self.depth + 1)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON value")
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
+        let depth = self.inner()?;
+        let mut items = Vec::new();
+        while let Some(item) = access.next_element_seed(Strict { depth, defect: self.defect })? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
+        let depth = self.inner()?;
+        let mut map = Map::new();
+        while let Some(name) = access.next_key::<String>()? {
+            if map.contains_key(&name) {
+                let shown = super::shorten(&name);
+                return Err(self.fail(JsonErrorKind::RepeatedName, format!("the name {shown:?} is repeated")));
+            }
+            let value = access.next_value_seed(Strict { depth, defect: self.defect })?;
+            map.insert(name, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canon(text: &str) -> String {
+        let value = parse(text.as_bytes()).unwrap_or_else(|e| unreachable!("{text}: {e}"));
+        String::from_utf8(canonical(&value)).unwrap_or_default()
+    }
+
+    /// RFC 8785, appendix B (numbers) by their IEEE 754 bits.
+    #[test]
+    fn rfc8785_numbers() {
+        for (bits, expected) in [
+            (0x0000_0000_0000_0000_u64, "0"),
+            (0x8000_0000_0000_0000, "0"),
+            (0x0000_0000_0000_0001, "5e-324"),
+            (0x8000_0000_0000_0001, "-5e-324"),
+            (0x7fef_ffff_ffff_ffff, "1.7976931348623157e+308"),
+            (0xffef_ffff_ffff_ffff, "-1.7976931348623157e+308"),
+            (0x4340_0000_0000_0000, "9007199254740992"),
+            (0xc340_0000_0000_0000, "-9007199254740992"),
+            (0x4430_0000_0000_0000, "295147905179352830000"),
+            (0x44b5_2d02_c7e1_4af5, "9.999999999999997e+22"),
+            (0x44b5_2d02_c7e1_4af6, "1e+23"),
+            (0x44b5_2d02_c7e1_4af7, "1.0000000000000001e+23"),
+            (0x444b_1ae4_d6e2_ef4e, "999999999999999700000"),
+            (0x444b_1ae4_d6e2_ef4f, "999999999999999900000"),
+            (0x444b_1ae4_d6e2_ef50, "1e+21"),
+            (0x3eb0_c6f7_a0b5_ed8c, "9.999999999999997e-7"),
+            (0x3eb0_c6f7_a0b5_ed8d, "0.000001"),
+            (0x41b3_de43_5555_5553, "333333333.3333332"),
+            (0x41b3_de43_5555_5554, "333333333.33333325"),
+            (0x41b3_de43_5555_5555, "333333333.3333333"),
+            (0x41b3_de43_5555_5556, "333333333.3333334"),
+            (0x41b3_de43_5555_5557, "333333333.33333343"),
+            (0xbecb_f647_612f_3696, "-0.0000033333333333333333"),
+            (0x4314_3ff3_c1cb_0959, "1424953923781206.2"),
+        ] {
+            let value = Value::from(f64::from_bits(bits));
+            assert_eq!(String::from_utf8_lossy(&canonical(&value)), expected, "{bits:#x}");
+            // The text reads back as the same double, so canonical text is a fixed point.
+            assert_eq!(canon(expected), expected);
+        }
+        assert_eq!(canon("9007199254740993"), "9007199254740992");
+        assert_eq!(canon("-0"), "0");
+        assert_eq!(canon("12.0"), "12");
+        assert_eq!(canon("1.2e1"), "12");
+        assert_eq!(canon("18446744073709551616"), "18446744073709552000");
+    }
+
+    /// RFC 8785, sections 3.2.2 (escapes) and 3.2.3 (order of names by UTF-16 code units).
+    #[test]
+    fn rfc8785_text() {
+        let input = r#"{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]}"#;
+        let output = r#"{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}"#;
+        assert_eq!(canon(input), output);
+        let order = r#"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#;
+        let sorted = [
+            "Carriage Return", "One", "Control", "Latin Small Letter O With Diaeresis", "Euro Sign",
+            "Emoji: Grinning Face", "Hebrew Letter Dalet With Dagesh",
+        ];
+        let result = canon(order);
+        let places: Vec<_> = sorted.iter().map(|s| result.find(s)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{result}");
+        assert_eq!(canon("\"\\u0000\\u001f\\u007f\\u2028\""), "\"\\u0000\\u001f\u{7f}\u{2028}\"");
+    }
+
+    #[test]
+    fn refused() {
+        let kind = |text: &[u8]| parse(text).err().map(|e| e.kind);
+        assert_eq!(kind(br#"{"a":1,"b":{"c":1,"c":1}}"#), Some(JsonErrorKind::RepeatedName));
+        assert_eq!(kind(br#"{"a":1,"\u0061":1}"#), Some(JsonErrorKind::RepeatedName));
+        assert_eq!(kind(&vec![b'['; 5000]), Some(JsonErrorKind::TooDeep));
+        let deep = |n: usize| [vec![b'['; n], vec![b']'; n]].concat();
+        assert_eq!(kind(&deep(100)), None);
+        assert_eq!(kind(&deep(101)), Some(JsonErrorKind::TooDeep));
+        for bad in [&b""[..], b"{", b"1 2", b"\xff", b"\"\\ud800\"", b"1e400", b"NaN", b"\xef\xbb\xbf{}", b"{'a':1}", b"[1,]"] {
+            assert_eq!(kind(bad), Some(JsonErrorKind::Syntax), "{}", String::from_utf8_lossy(bad));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! `status.json`, the lifecycle ledger.

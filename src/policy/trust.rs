@@ -1,0 +1,1 @@
+//! `trust-registry.json`, the publishers' keys.
