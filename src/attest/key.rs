@@ -1,6 +1,9 @@
 //! Ed25519 keys as PEM (SPKI and PKCS#8, RFC 8410) and their key ids.
 
-use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, spki::der::pem::LineEnding};
+use ed25519_dalek::pkcs8::{
+    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey,
+    spki::der::pem::LineEnding,
+};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 
 use crate::model::KeyId;
@@ -57,8 +60,14 @@ impl PublicKey {
             return Err(KeyError::Weak);
         }
         let der = key.to_public_key_der().map_err(|_| KeyError::NotEd25519)?;
-        let pem = key.to_public_key_pem(LineEnding::LF).map_err(|_| KeyError::NotEd25519)?;
-        Ok(Self { key, id: KeyId::of_spki(der.as_bytes()), pem })
+        let pem = key
+            .to_public_key_pem(LineEnding::LF)
+            .map_err(|_| KeyError::NotEd25519)?;
+        Ok(Self {
+            key,
+            id: KeyId::of_spki(der.as_bytes()),
+            pem,
+        })
     }
 
     /// The key's id.
@@ -115,7 +124,10 @@ impl PrivateKey {
     /// # Errors
     /// [`KeyError::NotPkcs8`] where it cannot be encoded.
     pub fn to_pem(&self) -> Result<String, KeyError> {
-        let key = self.key.to_pkcs8_pem(LineEnding::LF).map_err(|_| KeyError::NotPkcs8)?;
+        let key = self
+            .key
+            .to_pkcs8_pem(LineEnding::LF)
+            .map_err(|_| KeyError::NotPkcs8)?;
         Ok(key.to_string())
     }
 

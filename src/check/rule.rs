@@ -128,12 +128,24 @@ impl Place {
 
     /// A row of a table.
     pub fn row(table: &'static str, row: impl Into<String>) -> Self {
-        Self { table: Some(table), row: Some(row.into()), pointer: None }
+        Self {
+            table: Some(table),
+            row: Some(row.into()),
+            pointer: None,
+        }
     }
 
     /// A place within the JSON document of a row.
-    pub fn pointer(table: &'static str, row: impl Into<String>, pointer: impl Into<String>) -> Self {
-        Self { table: Some(table), row: Some(row.into()), pointer: Some(pointer.into()) }
+    pub fn pointer(
+        table: &'static str,
+        row: impl Into<String>,
+        pointer: impl Into<String>,
+    ) -> Self {
+        Self {
+            table: Some(table),
+            row: Some(row.into()),
+            pointer: Some(pointer.into()),
+        }
     }
 }
 
@@ -151,8 +163,19 @@ pub struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     /// A sink for one rule and one file; `level` is the policy's word on the rule (`None` = off).
-    pub fn new(rule: &'static Rule, path: &'a str, level: Option<Severity>, findings: &'a mut Vec<Finding>) -> Self {
-        Self { rule, path, level, count: 0, findings }
+    pub fn new(
+        rule: &'static Rule,
+        path: &'a str,
+        level: Option<Severity>,
+        findings: &'a mut Vec<Finding>,
+    ) -> Self {
+        Self {
+            rule,
+            path,
+            level,
+            count: 0,
+            findings,
+        }
     }
 
     /// Reports a defect: what is wrong, expected and found.
@@ -183,7 +206,8 @@ impl Drop for Sink<'_> {
     fn drop(&mut self) {
         let hidden = self.count.saturating_sub(LISTED_PER_RULE);
         if let (1.., Some(last)) = (hidden, self.findings.last_mut()) {
-            last.message.push_str(&format!(" (and {hidden} more of this rule)"));
+            last.message
+                .push_str(&format!(" (and {hidden} more of this rule)"));
         }
     }
 }

@@ -36,3 +36,24 @@ schemas! {
     HARNESS = "harness.schema.json";
     LOOP_CONTEXT = "loop-context-policy.schema.json";
 }
+
+fn compile(text: &str) -> Validator {
+    // The schemas are part of the program and a test compiles each; one that does not compile admits nothing.
+    let never = || jsonschema::validator_for(&Json::Bool(false));
+    let schema = serde_json::from_str::<Json>(text).unwrap_or(Json::Bool(false));
+    match jsonschema::draft202012::new(&schema).or_else(|_| never()) {
+        Ok(validator) => validator,
+        Err(_) => unreachable!("the schema `false` compiles"),
+    }
+}
+
+impl Schema {
+    /// Each defect as (JSON pointer, message), in document order, at most 20.
+    pub fn defects(&self, document: &Json) -> Vec<(String, String)> {
+        self.validator
+            .iter_errors(document)
+            .take(LISTED)
+            .map(|e| (e.instance_path().to_string(), shorten(&e.to_string())))
+            .collect()
+    }
+}

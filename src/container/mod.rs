@@ -9,7 +9,6 @@ mod open;
 
 pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
-pub use open::{Opened, Refusal, open};
 
 use std::collections::BTreeMap;
 
@@ -56,7 +55,9 @@ pub struct ArchiveFile {
 impl ArchiveFile {
     /// The zone that the name's first segment spells, if it spells one.
     pub fn zone(&self) -> Option<Zone> {
-        self.name.split_once('/').and_then(|(zone, _)| Zone::of_text(zone))
+        self.name
+            .split_once('/')
+            .and_then(|(zone, _)| Zone::of_text(zone))
     }
 }
 
@@ -185,17 +186,26 @@ pub struct Cartridge {
 impl Cartridge {
     /// The archive file of this name.
     pub fn file(&self, name: &str) -> Option<&ArchiveFile> {
-        self.files.binary_search_by(|f| f.name.as_str().cmp(name)).ok().and_then(|at| self.files.get(at))
+        self.files
+            .binary_search_by(|f| f.name.as_str().cmp(name))
+            .ok()
+            .and_then(|at| self.files.get(at))
     }
 
     /// The memory row of this id.
     pub fn memory_row(&self, id: &str) -> Option<&MemoryRow> {
-        self.memory.binary_search_by(|m| m.id.as_str().cmp(id)).ok().and_then(|at| self.memory.get(at))
+        self.memory
+            .binary_search_by(|m| m.id.as_str().cmp(id))
+            .ok()
+            .and_then(|at| self.memory.get(at))
     }
 
     /// The capability row of this id.
     pub fn capability(&self, id: &str) -> Option<&CapabilityRow> {
-        self.capabilities.binary_search_by(|c| c.id.as_str().cmp(id)).ok().and_then(|at| self.capabilities.get(at))
+        self.capabilities
+            .binary_search_by(|c| c.id.as_str().cmp(id))
+            .ok()
+            .and_then(|at| self.capabilities.get(at))
     }
 
     /// A metadata value; `acx.` stands before every key.

@@ -36,7 +36,10 @@ impl Coordinate {
 
     /// The canonical path of this coordinate's cartridge.
     pub fn path(&self) -> String {
-        format!("cartridges/{}/{}/{}/cartridge.acx", self.publisher, self.id, self.version)
+        format!(
+            "cartridges/{}/{}/{}/cartridge.acx",
+            self.publisher, self.id, self.version
+        )
     }
 }
 

@@ -3,7 +3,10 @@
 /// The bytes as lower-case hex.
 pub fn encode(bytes: &[u8]) -> String {
     let digit = |n: u8| char::from(if n < 10 { b'0' + n } else { b'a' + n - 10 });
-    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
+    bytes
+        .iter()
+        .flat_map(|b| [digit(b >> 4), digit(b & 15)])
+        .collect()
 }
 
 /// The 32 bytes that 64 lower-case hex digits spell; `None` for anything else.

@@ -49,7 +49,10 @@ impl PublisherScope {
     }
 }
 
-super::checked_text!(PublisherScope, "a publisher id, optionally with a tail such as `io.github.alice/project`");
+super::checked_text!(
+    PublisherScope,
+    "a publisher id, optionally with a tail such as `io.github.alice/project`"
+);
 
 /// The id of a cartridge within its publisher: `^[a-z][a-z0-9-]{0,63}$`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,7 +85,11 @@ impl DocumentId {
     }
 
     fn check(text: &str) -> bool {
-        is_word(text, 128, |b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-'))
+        is_word(
+            text,
+            128,
+            |b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-'),
+        )
     }
 }
 
@@ -104,7 +111,9 @@ pub enum ArtifactType {
 }
 
 fn is_word(text: &str, longest: usize, allowed: fn(u8) -> bool) -> bool {
-    text.len() <= longest && text.bytes().next().is_some_and(|b| b.is_ascii_lowercase()) && text.bytes().all(allowed)
+    text.len() <= longest
+        && text.bytes().next().is_some_and(|b| b.is_ascii_lowercase())
+        && text.bytes().all(allowed)
 }
 
 fn is_lower_alnum(b: u8) -> bool {
@@ -113,9 +122,12 @@ fn is_lower_alnum(b: u8) -> bool {
 
 /// `^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9][a-z0-9-]*$`
 fn is_publisher(text: &str) -> bool {
-    let Some((labels, last)) = text.rsplit_once('.') else { return false };
+    let Some((labels, last)) = text.rsplit_once('.') else {
+        return false;
+    };
     let label = |l: &str| {
-        l.bytes().next().is_some_and(is_lower_alnum) && l.bytes().all(|b| is_lower_alnum(b) || b == b'-')
+        l.bytes().next().is_some_and(is_lower_alnum)
+            && l.bytes().all(|b| is_lower_alnum(b) || b == b'-')
     };
     label(last) && labels.split('.').all(|l| label(l) && !l.ends_with('-'))
 }
@@ -123,7 +135,9 @@ fn is_publisher(text: &str) -> bool {
 /// `[a-z0-9][a-z0-9._-]*`
 fn is_tail_segment(text: &str) -> bool {
     text.bytes().next().is_some_and(is_lower_alnum)
-        && text.bytes().all(|b| is_lower_alnum(b) || matches!(b, b'.' | b'_' | b'-'))
+        && text
+            .bytes()
+            .all(|b| is_lower_alnum(b) || matches!(b, b'.' | b'_' | b'-'))
 }
 
 #[cfg(test)]
@@ -135,13 +149,28 @@ mod tests {
         for good in ["io.github.alice", "a.b", "0.1", "io.x-y.z-"] {
             assert!(PublisherId::try_from(good).is_ok(), "{good}");
         }
-        for bad in ["", "alice", "io..x", ".io.x", "io.x.", "io.-x.y", "io.x-.y", "IO.x", "io.x/y", "io.x_y", "io.é"] {
+        for bad in [
+            "", "alice", "io..x", ".io.x", "io.x.", "io.-x.y", "io.x-.y", "IO.x", "io.x/y",
+            "io.x_y", "io.é",
+        ] {
             assert!(PublisherId::try_from(bad).is_err(), "{bad}");
         }
-        for good in ["io.github.alice", "io.github.alice/project", "io.github.alice.pro_ject", "a.b/c.d-e/f"] {
+        for good in [
+            "io.github.alice",
+            "io.github.alice/project",
+            "io.github.alice.pro_ject",
+            "a.b/c.d-e/f",
+        ] {
             assert!(PublisherScope::try_from(good).is_ok(), "{good}");
         }
-        for bad in ["alice/project", "io.x/", "io.x//y", "io.x/-y", "io.x/Y", "a.b._c"] {
+        for bad in [
+            "alice/project",
+            "io.x/",
+            "io.x//y",
+            "io.x/-y",
+            "io.x/Y",
+            "a.b._c",
+        ] {
             assert!(PublisherScope::try_from(bad).is_err(), "{bad}");
         }
     }

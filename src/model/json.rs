@@ -47,9 +47,12 @@ impl std::error::Error for JsonError {}
 pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
     let mut defect = None;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let parsed = Strict { depth: 0, defect: &mut defect }
-        .deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value));
+    let parsed = Strict {
+        depth: 0,
+        defect: &mut defect,
+    }
+    .deserialize(&mut deserializer)
+    .and_then(|value| deserializer.end().map(|()| value));
     parsed.map_err(|e| JsonError {
         kind: defect.unwrap_or(JsonErrorKind::Syntax),
         message: super::shorten(&e.to_string()),
@@ -76,7 +79,10 @@ impl Strict<'_> {
 
     fn inner<E: serde::de::Error>(&mut self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.fail(JsonErrorKind::TooDeep, format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(self.fail(
+                JsonErrorKind::TooDeep,
+                format!("nested deeper than {MAX_DEPTH} levels"),
+            ));
         }
         Ok(self.depth + 1)
     }
@@ -105,7 +111,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
         Ok(value.into())
     }
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("number out of range"))
     }
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
         Ok(Value::String(value.to_owned()))
@@ -120,7 +128,10 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<Value, A::Error> {
         let depth = self.inner()?;
         let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(Strict { depth, defect: self.defect })? {
+        while let Some(item) = access.next_element_seed(Strict {
+            depth,
+            defect: self.defect,
+        })? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -132,9 +143,15 @@ impl<'de> Visitor<'de> for Strict<'_> {
         while let Some(name) = access.next_key::<String>()? {
             if map.contains_key(&name) {
                 let shown = super::shorten(&name);
-                return Err(self.fail(JsonErrorKind::RepeatedName, format!("the name {shown:?} is repeated")));
+                return Err(self.fail(
+                    JsonErrorKind::RepeatedName,
+                    format!("the name {shown:?} is repeated"),
+                ));
             }
-            let value = access.next_value_seed(Strict { depth, defect: self.defect })?;
+            let value = access.next_value_seed(Strict {
+                depth,
+                defect: self.defect,
+            })?;
             map.insert(name, value);
         }
         Ok(Value::Object(map))
@@ -180,7 +197,11 @@ mod tests {
             (0x4314_3ff3_c1cb_0959, "1424953923781206.2"),
         ] {
             let value = Value::from(f64::from_bits(bits));
-            assert_eq!(String::from_utf8_lossy(&canonical(&value)), expected, "{bits:#x}");
+            assert_eq!(
+                String::from_utf8_lossy(&canonical(&value)),
+                expected,
+                "{bits:#x}"
+            );
             // The text reads back as the same double, so canonical text is a fixed point.
             assert_eq!(canon(expected), expected);
         }
@@ -199,26 +220,59 @@ mod tests {
         assert_eq!(canon(input), output);
         let order = r#"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#;
         let sorted = [
-            "Carriage Return", "One", "Control", "Latin Small Letter O With Diaeresis", "Euro Sign",
-            "Emoji: Grinning Face", "Hebrew Letter Dalet With Dagesh",
+            "Carriage Return",
+            "One",
+            "Control",
+            "Latin Small Letter O With Diaeresis",
+            "Euro Sign",
+            "Emoji: Grinning Face",
+            "Hebrew Letter Dalet With Dagesh",
         ];
         let result = canon(order);
         let places: Vec<_> = sorted.iter().map(|s| result.find(s)).collect();
-        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{result}");
-        assert_eq!(canon("\"\\u0000\\u001f\\u007f\\u2028\""), "\"\\u0000\\u001f\u{7f}\u{2028}\"");
+        assert!(
+            places.iter().all(Option::is_some) && places.is_sorted(),
+            "{result}"
+        );
+        assert_eq!(
+            canon("\"\\u0000\\u001f\\u007f\\u2028\""),
+            "\"\\u0000\\u001f\u{7f}\u{2028}\""
+        );
     }
 
     #[test]
     fn refused() {
         let kind = |text: &[u8]| parse(text).err().map(|e| e.kind);
-        assert_eq!(kind(br#"{"a":1,"b":{"c":1,"c":1}}"#), Some(JsonErrorKind::RepeatedName));
-        assert_eq!(kind(br#"{"a":1,"\u0061":1}"#), Some(JsonErrorKind::RepeatedName));
+        assert_eq!(
+            kind(br#"{"a":1,"b":{"c":1,"c":1}}"#),
+            Some(JsonErrorKind::RepeatedName)
+        );
+        assert_eq!(
+            kind(br#"{"a":1,"\u0061":1}"#),
+            Some(JsonErrorKind::RepeatedName)
+        );
         assert_eq!(kind(&vec![b'['; 5000]), Some(JsonErrorKind::TooDeep));
         let deep = |n: usize| [vec![b'['; n], vec![b']'; n]].concat();
         assert_eq!(kind(&deep(100)), None);
         assert_eq!(kind(&deep(101)), Some(JsonErrorKind::TooDeep));
-        for bad in [&b""[..], b"{", b"1 2", b"\xff", b"\"\\ud800\"", b"1e400", b"NaN", b"\xef\xbb\xbf{}", b"{'a':1}", b"[1,]"] {
-            assert_eq!(kind(bad), Some(JsonErrorKind::Syntax), "{}", String::from_utf8_lossy(bad));
+        for bad in [
+            &b""[..],
+            b"{",
+            b"1 2",
+            b"\xff",
+            b"\"\\ud800\"",
+            b"1e400",
+            b"NaN",
+            b"\xef\xbb\xbf{}",
+            b"{'a':1}",
+            b"[1,]",
+        ] {
+            assert_eq!(
+                kind(bad),
+                Some(JsonErrorKind::Syntax),
+                "{}",
+                String::from_utf8_lossy(bad)
+            );
         }
     }
 }

@@ -18,7 +18,8 @@ impl KeyId {
     }
 
     fn check(text: &str) -> bool {
-        text.strip_prefix("ed25519:").is_some_and(|digits| hex::is_hex(digits, 64))
+        text.strip_prefix("ed25519:")
+            .is_some_and(|digits| hex::is_hex(digits, 64))
     }
 }
 

@@ -44,7 +44,10 @@ pub fn shorten(text: &str) -> String {
 
 impl Malformed {
     pub(crate) fn new(expected: &'static str, found: &str) -> Self {
-        Self { expected, found: shorten(found) }
+        Self {
+            expected,
+            found: shorten(found),
+        }
     }
 }
 

@@ -25,11 +25,17 @@ impl RegistryPath {
     }
 
     fn check(text: &str) -> bool {
-        !text.contains('\0') && text.split('/').all(|segment| !matches!(segment, "" | "." | ".."))
+        !text.contains('\0')
+            && text
+                .split('/')
+                .all(|segment| !matches!(segment, "" | "." | ".."))
     }
 }
 
-super::checked_text!(RegistryPath, "a relative path without empty, `.` or `..` segments");
+super::checked_text!(
+    RegistryPath,
+    "a relative path without empty, `.` or `..` segments"
+);
 
 impl TryFrom<&std::path::Path> for RegistryPath {
     type Error = Malformed;
@@ -40,7 +46,10 @@ impl TryFrom<&std::path::Path> for RegistryPath {
                 return Err(Malformed::new("a relative path", &path.to_string_lossy()));
             };
             let Some(part) = part.to_str() else {
-                return Err(Malformed::new("a path that is valid UTF-8", &path.to_string_lossy()));
+                return Err(Malformed::new(
+                    "a path that is valid UTF-8",
+                    &path.to_string_lossy(),
+                ));
             };
             if !text.is_empty() {
                 text.push('/');

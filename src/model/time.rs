@@ -19,7 +19,10 @@ impl Timestamp {
     pub fn unix(&self) -> (i64, u32) {
         let nanos = self.instant.as_nanosecond();
         let second = i64::try_from(nanos.div_euclid(1_000_000_000)).unwrap_or(i64::MAX);
-        (second, u32::try_from(nanos.rem_euclid(1_000_000_000)).unwrap_or_default())
+        (
+            second,
+            u32::try_from(nanos.rem_euclid(1_000_000_000)).unwrap_or_default(),
+        )
     }
 
     /// The time `seconds` after 1970-01-01T00:00:00Z.
@@ -27,8 +30,12 @@ impl Timestamp {
     /// # Errors
     /// [`Malformed`] for a time outside the years −9999 to 9999.
     pub fn from_unix(seconds: i64) -> Result<Self, Malformed> {
-        let instant = jiff::Timestamp::from_second(seconds)
-            .map_err(|_| Malformed::new("seconds since 1970 within the year 9999", &seconds.to_string()))?;
+        let instant = jiff::Timestamp::from_second(seconds).map_err(|_| {
+            Malformed::new(
+                "seconds since 1970 within the year 9999",
+                &seconds.to_string(),
+            )
+        })?;
         Ok(Self::from(instant))
     }
 
@@ -45,13 +52,18 @@ impl Timestamp {
 
 impl From<jiff::Timestamp> for Timestamp {
     fn from(instant: jiff::Timestamp) -> Self {
-        Self { instant, text: format!("{instant:.3}") }
+        Self {
+            instant,
+            text: format!("{instant:.3}"),
+        }
     }
 }
 
 impl Ord for Timestamp {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.instant.cmp(&other.instant).then_with(|| self.text.cmp(&other.text))
+        self.instant
+            .cmp(&other.instant)
+            .then_with(|| self.text.cmp(&other.text))
     }
 }
 
@@ -63,11 +75,16 @@ impl PartialOrd for Timestamp {
 
 /// `YYYY-MM-DDThh:mm:ss`, an optional fraction of at most nine digits, and `Z` or `±hh:mm`.
 fn has_form(text: &str) -> bool {
-    let (Some(head), Some(mut rest)) = (text.get(..19), text.get(19..)) else { return false };
-    let head_ok = head.bytes().zip(*b"dddd-dd-ddTdd:dd:dd").all(|(b, form)| match form {
-        b'd' => b.is_ascii_digit(),
-        exact => b == exact,
-    });
+    let (Some(head), Some(mut rest)) = (text.get(..19), text.get(19..)) else {
+        return false;
+    };
+    let head_ok = head
+        .bytes()
+        .zip(*b"dddd-dd-ddTdd:dd:dd")
+        .all(|(b, form)| match form {
+            b'd' => b.is_ascii_digit(),
+            exact => b == exact,
+        });
     if let Some(fraction) = rest.strip_prefix('.') {
         let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 || digits > 9 {
@@ -91,7 +108,10 @@ impl TryFrom<&str> for Timestamp {
             return Err(malformed());
         }
         let instant: jiff::Timestamp = text.parse().map_err(|_| malformed())?;
-        Ok(Self { instant, text: text.to_owned() })
+        Ok(Self {
+            instant,
+            text: text.to_owned(),
+        })
     }
 }
 
@@ -103,14 +123,25 @@ mod tests {
 
     #[test]
     fn forms() {
-        for good in
-            ["2026-07-01T00:00:00Z", "2026-07-01T00:00:00.123456789Z", "2024-02-29T23:59:59+05:30", "0001-01-01T00:00:00Z"]
-        {
+        for good in [
+            "2026-07-01T00:00:00Z",
+            "2026-07-01T00:00:00.123456789Z",
+            "2024-02-29T23:59:59+05:30",
+            "0001-01-01T00:00:00Z",
+        ] {
             assert!(Timestamp::try_from(good).is_ok(), "{good}");
         }
         for bad in [
-            "2026-07-01t00:00:00Z", "2026-07-01T00:00:00z", "2026-02-30T00:00:00Z", "2026-07-01T24:00:00Z", "",
-            "2026-07-01T00:00:00", "2026-07-01 00:00:00Z", "2026-07-01T00:00:00.Z", "2026-7-1T00:00:00Z", "２０26-07-01T00:00:00Z",
+            "2026-07-01t00:00:00Z",
+            "2026-07-01T00:00:00z",
+            "2026-02-30T00:00:00Z",
+            "2026-07-01T24:00:00Z",
+            "",
+            "2026-07-01T00:00:00",
+            "2026-07-01 00:00:00Z",
+            "2026-07-01T00:00:00.Z",
+            "2026-7-1T00:00:00Z",
+            "２０26-07-01T00:00:00Z",
         ] {
             assert!(Timestamp::try_from(bad).is_err(), "{bad}");
         }
@@ -123,7 +154,10 @@ mod tests {
         assert!(a.is_before(&b));
         assert_eq!(a.to_millis().as_str(), "2026-07-01T00:00:00.000Z");
         assert_eq!(b.unix(), (1_782_864_000, 500_000_000));
-        assert_eq!(Timestamp::from_unix(0)?.as_str(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(
+            Timestamp::from_unix(0)?.as_str(),
+            "1970-01-01T00:00:00.000Z"
+        );
         Ok(())
     }
 }

@@ -6,9 +6,8 @@ mod ledger;
 mod settings;
 mod trust;
 
-pub use ledger::{LedgerEntry, LedgerRef, Lifecycle, StatusLedger};
 pub use settings::{Level, Policy, RuleInfo, Waiver};
-pub use trust::{KeyStatus, NamespaceProof, RevocationReason, TrustRegistry, TrustedKey};
+pub use trust::TrustRegistry;
 
 /// Why a registry file was refused: which file, which field, what was expected and found.
 #[derive(Debug, Clone, PartialEq, Eq)]

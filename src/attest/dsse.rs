@@ -1,0 +1,1 @@
+//! DSSE envelopes.

@@ -1,0 +1,1 @@
+//! Runs the rules over one cartridge.
