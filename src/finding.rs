@@ -103,3 +103,11 @@ pub struct Finding {
     /// Where.
     pub location: Location,
 }
+
+/// Sorts findings as reports list them: errors first, then by family, code and place.
+pub fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
+        let key = |f: &Finding| (std::cmp::Reverse(f.severity), f.family, f.code);
+        key(a).cmp(&key(b)).then_with(|| (&a.location, &a.message).cmp(&(&b.location, &b.message)))
+    });
+}

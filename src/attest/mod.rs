@@ -5,4 +5,7 @@ mod dsse;
 mod key;
 mod statement;
 
+pub use dsse::{Envelope, EnvelopeError, SignatureError, pae, sign, verify};
+
 pub use key::{KeyError, PrivateKey, PublicKey};
+pub use statement::{PAYLOAD_TYPE, STATEMENT_TYPE, Statement, StatementError, Subject};

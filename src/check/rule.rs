@@ -5,7 +5,7 @@ use crate::finding::{Family, Finding, Location, Severity};
 use crate::model::{Json, JsonError, Timestamp};
 use crate::policy::{Policy, TrustRegistry};
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, IssueKind};
 
 /// Whom a rule is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Scope {
 pub enum Check {
     /// The container reports it while opening the file.
     Fault(FaultKind),
+    /// The evidence shows it.
+    Evidence(IssueKind),
     /// Once a cartridge.
     Cartridge(fn(&Context<'_>, &mut Sink<'_>)),
     /// Once a memory record.

@@ -29,8 +29,17 @@ pub enum FaultKind {
     Limit,
     /// An archive name that is not text.
     NameType,
+    /// An archive entry that is no ordinary file, or has more than permission bits.
+    FileMode,
     /// Two rows with one key.
     DuplicateRow,
+}
+
+impl FaultKind {
+    /// The rest of the file can be read and judged in spite of it.
+    pub(super) fn leaves_content_readable(self) -> bool {
+        matches!(self, Self::ExtraColumn | Self::NameType | Self::FileMode | Self::DuplicateRow)
+    }
 }
 
 /// One defect with its place.

@@ -4,11 +4,15 @@
 //! past it needs to know that the data came from a database.
 
 mod fault;
+mod inflate;
 mod limits;
 mod open;
+mod rows;
+mod schema;
 
 pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
+pub use open::{Opened, Refusal, open};
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,39 @@
+//! `cartridge-secret`: a file or record of the cartridge has a private key in it.
+
+use crate::secret;
+use crate::check::{Check, Context, Place, Rule, Scope, Sink};
+use crate::finding::{Family, Severity};
+
+pub static RULE: Rule = Rule {
+    code: "cartridge-secret",
+    family: Family::Registry,
+    level: Severity::Error,
+    fixed: false,
+    scope: Scope::Public,
+    summary: "a file or record of the cartridge has a private key in it",
+    what: "Every ROM file, memory record and metadata value, for a PEM block of a private key with a body.",
+    why: "What is published once cannot be taken back, and keys are looked for by machines.",
+    example: "A deployment skill with the `id_rsa` of its author.",
+    fix: "Revoke the key, remove it from the agent package, and publish a new version.",
+    since: "0.1.0",
+    check: Check::Cartridge(run),
+};
+
+fn run(context: &Context<'_>, sink: &mut Sink<'_>) {
+    let cartridge = context.cartridge;
+    for file in &cartridge.files {
+        report(sink, Place::row("sqlar", &file.name), &file.data);
+    }
+    for row in &cartridge.memory {
+        report(sink, Place::row("memory", &row.id), row.payload.as_bytes());
+    }
+    for (key, value) in &cartridge.meta {
+        report(sink, Place::row("cartridge", key), value.as_bytes());
+    }
+}
+
+fn report(sink: &mut Sink<'_>, place: Place, bytes: &[u8]) {
+    if let Some(offset) = secret::private_key_block(bytes) {
+        sink.report(place, format!("a PEM block of a private key begins at byte {offset}"));
+    }
+}

@@ -1,0 +1,133 @@
+//! A registry's work tree → a sorted list of what stands in it. Nothing is opened here and no link is followed.
+
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use crate::model::RegistryPath;
+
+/// Entries of a tree that are looked at.
+const MOST_ENTRIES: usize = 5_000_000;
+/// Folders below each other.
+const DEEPEST: usize = 64;
+/// The folder in which a cartridge's Lance dataset stands, beside the cartridge.
+pub const SIDECAR: &str = "cartridge.memories.lance";
+/// What this tool writes at the root.
+pub const INDEX: &str = "index.json";
+
+/// An ordinary file of the registry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its path in the registry.
+    pub path: RegistryPath,
+    /// Its place on the disk.
+    pub file: PathBuf,
+}
+
+/// Something in the tree that is no ordinary file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Oddity {
+    /// Its path, as far as it can be written.
+    pub path: String,
+    /// What it is.
+    pub kind: OddityKind,
+}
+
+/// Why an entry is odd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OddityKind {
+    /// A symbolic link.
+    Symlink,
+    /// A pipe, a socket or a device.
+    Special,
+    /// A name that is not Unicode, or deeper than any registry.
+    Name,
+}
+
+/// What stands in a registry, each list sorted by path.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// Files whose name ends in `.acx`, in any case.
+    pub cartridges: Vec<Entry>,
+    /// All other files.
+    pub files: Vec<Entry>,
+    /// What is neither file nor folder.
+    pub oddities: Vec<Oddity>,
+    /// The folders below `templates/`.
+    pub templates: Vec<String>,
+}
+
+/// The tree could not be walked to its end.
+#[derive(Debug)]
+pub struct WalkError {
+    /// Where.
+    pub path: PathBuf,
+    /// Why.
+    pub message: String,
+}
+
+impl std::fmt::Display for WalkError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.message)
+    }
+}
+
+impl std::error::Error for WalkError {}
+
+/// Walks the work tree below `root`. Git's own folder is passed over, and so are the sidecars that a build writes
+/// again from the cartridges.
+///
+/// # Errors
+/// [`WalkError`] where a folder cannot be listed: a part of a tree is never taken for the whole.
+pub fn walk(root: &Path) -> Result<Tree, WalkError> {
+    let mut tree = Tree::default();
+    let entries = WalkDir::new(root).follow_links(false).min_depth(1).sort_by_file_name().into_iter();
+    let entries = entries.filter_entry(|entry| !(entry.file_name() == ".git" || is_sidecar(entry)));
+    for (count, entry) in entries.enumerate() {
+        let entry = entry.map_err(|e| WalkError {
+            path: e.path().unwrap_or(root).to_path_buf(),
+            message: e.io_error().map_or_else(|| e.to_string(), ToString::to_string),
+        })?;
+        if count >= MOST_ENTRIES {
+            let message = format!("more than {MOST_ENTRIES} entries");
+            return Err(WalkError { path: root.to_path_buf(), message });
+        }
+        place(&mut tree, root, &entry);
+    }
+    tree.cartridges.sort();
+    tree.files.sort();
+    tree.oddities.sort();
+    tree.templates.sort();
+    Ok(tree)
+}
+
+fn is_sidecar(entry: &walkdir::DirEntry) -> bool {
+    entry.file_type().is_dir()
+        && entry.file_name() == SIDECAR
+        && entry.path().with_file_name("cartridge.acx").symlink_metadata().is_ok_and(|m| m.is_file())
+}
+
+fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {
+    let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+    let kind = entry.file_type();
+    let odd = |kind| Oddity { path: relative.to_string_lossy().into_owned(), kind };
+    let path = match RegistryPath::try_from(relative) {
+        Ok(path) if entry.depth() <= DEEPEST => path,
+        _ => return tree.oddities.push(odd(OddityKind::Name)),
+    };
+    if kind.is_symlink() {
+        tree.oddities.push(odd(OddityKind::Symlink));
+    } else if kind.is_dir() {
+        if let Some(("templates", name)) = path.as_str().split_once('/')
+            && !name.contains('/')
+        {
+            tree.templates.push(name.to_owned());
+        }
+    } else if kind.is_file() {
+        let entry = Entry { file: entry.path().to_path_buf(), path };
+        let is_cartridge = entry.path.name().to_ascii_lowercase().ends_with(".acx");
+        if is_cartridge { &mut tree.cartridges } else { &mut tree.files }.push(entry);
+    } else {
+        tree.oddities.push(odd(OddityKind::Special));
+    }
+}

@@ -1,0 +1,134 @@
+//! Reading and writing local files without being led astray: no links followed, no pipe waited for, sizes bounded,
+//! and a file replaced in one step or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// It is a link, a folder, a pipe or a device.
+    NotAFile,
+    /// It has more bytes than are accepted; how many it has.
+    TooLarge(u64),
+    /// The system failed.
+    Io(io::Error),
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotAFile => f.write_str("not an ordinary file"),
+            Self::TooLarge(bytes) => write!(f, "too large: {bytes} bytes"),
+            Self::Io(e) => write!(f, "{e}"),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl ReadError {
+    /// The file is not there.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Io(e) if e.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// Opens an ordinary file. A link in the last place of the path is not followed.
+///
+/// # Errors
+/// [`ReadError::NotAFile`] and [`ReadError::Io`].
+pub fn open(path: &Path) -> Result<File, ReadError> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path).map_err(|e| match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => ReadError::NotAFile,
+        _ => ReadError::Io(e),
+    })?;
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => Ok(file),
+        Ok(_) => Err(ReadError::NotAFile),
+        Err(e) => Err(ReadError::Io(e)),
+    }
+}
+
+/// Reads an ordinary file of at most `most` bytes.
+///
+/// # Errors
+/// [`ReadError`].
+pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, ReadError> {
+    let file = open(path)?;
+    let length = file.metadata().map_err(ReadError::Io)?.len();
+    if length > most {
+        return Err(ReadError::TooLarge(length));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    // The file may grow while it is read.
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(ReadError::Io)?;
+    if bytes.len() as u64 > most {
+        return Err(ReadError::TooLarge(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+/// Replaces a file in one step: written beside it, synced, renamed, the folder synced. A killed run leaves the old
+/// file or the new one. A link in the file's place is refused.
+///
+/// # Errors
+/// Whatever the system says, and `InvalidInput` for something that is no ordinary file.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "its place is taken by something that is no ordinary file"));
+        }
+        Ok(_) => {}
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(e),
+    }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".acx-tmp-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // As any other file of the checkout: readable by all, as far as the user's mask lets it.
+        builder.permissions(fs::Permissions::from_mode(0o644));
+    }
+    let mut temporary = builder.tempfile_in(folder)?;
+    temporary.write_all(bytes)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|e| e.error)?;
+    sync_folder(folder)
+}
+
+/// Makes a rename in this folder last through a power failure, where the system can.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Creates a file that must not be there yet, readable by its owner alone.
+///
+/// # Errors
+/// `AlreadyExists`, or whatever the system says.
+pub fn create_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

@@ -1,0 +1,41 @@
+//! Wires the stages together: for a build of a registry, for a check of single files, for a consumer's check of an
+//! index. The only place that knows threads; everything it collects is sorted before anyone sees it.
+
+mod build;
+mod files;
+mod join;
+mod judge;
+mod verify;
+
+pub use build::{BuildOptions, Mode, build};
+pub use files::check_files;
+pub use verify::{IndexReport, KeySource, Pins, Present, verify_index};
+
+/// The run itself failed: exit status 2, nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunError(pub String);
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl RunError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+/// Bytes of an `index.json` that are read.
+const INDEX_BYTES: u64 = 512 << 20;
+
+/// A pool of this many threads; 0 = one a processor.
+fn pool(jobs: usize) -> Result<rayon::ThreadPool, RunError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs)
+        .build()
+        .map_err(|e| RunError::new(format!("cannot start threads: {e}")))
+}

@@ -1,0 +1,9 @@
+//! The index: its content, its signature, and the file that holds both.
+
+mod index;
+mod sign;
+
+pub use index::{Content, Counts, GENERATED_NEVER, render};
+pub use sign::{
+    IndexError, Integrity, PREDICATE_TYPE, Published, Signing, SignedIndex, integrity_schema, read, sign,
+};

@@ -1,0 +1,250 @@
+//! The index's own signature: made here, verified here, by the same DSSE and key code as every cartridge's.
+//!
+//! The signature stands in the file that it signs, as the member `integrity`, so the two can never be torn apart. What
+//! is signed is the canonical form of all the rest; `sequence` and `previousDigest` chain each index to the one before,
+//! so that a consumer notices an old one being served again.
+//!
+//! `retired` in the predicate remembers what this registry once listed and lists no more. Without it, a version that
+//! was changed or removed would be forgotten with the build that refused it, and the next build would take it for new.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::index::{Content, Counts};
+use crate::attest::{self, Envelope, PAYLOAD_TYPE, PrivateKey, PublicKey, Statement, Subject};
+use crate::model::{Digest, Json, KeyId, Timestamp, json as strict, shorten};
+
+/// The predicate type of an index's statement.
+pub const PREDICATE_TYPE: &str = "https://acx.dev/attestation/registry-index/v1";
+const SCHEMA_VERSION: &str = "acx.registry-index-signature/1";
+
+/// The value of `integrity.schemaVersion`.
+pub fn integrity_schema() -> &'static str {
+    SCHEMA_VERSION
+}
+
+/// The member `integrity`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Integrity {
+    /// `acx.registry-index-signature/1`
+    pub schema_version: String,
+    /// SHA-256 of the canonical content.
+    pub digest: Digest,
+    /// Whose index it is.
+    pub registry_id: String,
+    /// The signer's key.
+    pub keyid: KeyId,
+    /// The signer's key, SPKI PEM.
+    pub public_key_pem: String,
+    /// When it was signed.
+    pub signed_at: Timestamp,
+    /// The DSSE envelope.
+    pub envelope: Json,
+}
+
+/// A coordinate that an index lists, or once listed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The cartridge's path, which spells its coordinate.
+    pub path: String,
+    /// The signed manifest hash.
+    pub digest: Digest,
+    /// SHA-256 of the file.
+    pub sha256: Digest,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Predicate {
+    registry_id: String,
+    index_digest: Digest,
+    sequence: u64,
+    previous_digest: Option<Digest>,
+    signed_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    expires: Option<Timestamp>,
+    counts: Counts,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    retired: Vec<Published>,
+}
+
+/// What a signature says besides the content.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signing {
+    /// Whose index it is.
+    pub registry_id: String,
+    /// 1 for the first, then one more for each.
+    pub sequence: u64,
+    /// The digest of the index before.
+    pub previous_digest: Option<Digest>,
+    /// The run's one time.
+    pub signed_at: Timestamp,
+    /// Until when it may be served.
+    pub expires: Option<Timestamp>,
+    /// What was listed once and is no more, sorted by path.
+    pub retired: Vec<Published>,
+}
+
+/// Signs the content.
+pub fn sign(content: &Content, signing: &Signing, key: &PrivateKey) -> Integrity {
+    let digest = content.digest();
+    let predicate = Predicate {
+        registry_id: signing.registry_id.clone(),
+        index_digest: digest,
+        sequence: signing.sequence,
+        previous_digest: signing.previous_digest,
+        signed_at: signing.signed_at.clone(),
+        expires: signing.expires.clone(),
+        counts: content.counts(),
+        retired: signing.retired.clone(),
+    };
+    let subject = Subject { name: subject_name(&signing.registry_id), digest };
+    let payload = Statement::payload(&subject, PREDICATE_TYPE, &json!(predicate));
+    Integrity {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        digest,
+        registry_id: signing.registry_id.clone(),
+        keyid: key.public().id().clone(),
+        public_key_pem: key.public().pem().to_owned(),
+        signed_at: signing.signed_at.clone(),
+        envelope: attest::sign(PAYLOAD_TYPE, &payload, key),
+    }
+}
+
+fn subject_name(registry_id: &str) -> String {
+    format!("urn:acx:registry-index:{registry_id}")
+}
+
+/// An index whose signature holds — under the key that it names itself. Whether that key may sign is for the caller
+/// to say: anyone can sign.
+#[derive(Debug, Clone)]
+pub struct SignedIndex {
+    /// Everything but `integrity`.
+    pub content: Json,
+    /// The member `integrity`.
+    pub integrity: Integrity,
+    /// The signer's key.
+    pub key: PublicKey,
+    /// What the signature says.
+    pub signing: Signing,
+    /// The cartridges that it lists.
+    pub published: Vec<Published>,
+    /// The file is in the form in which this tool writes it, byte for byte.
+    pub well_formed: bool,
+}
+
+/// Why a file is no signed index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexError {
+    /// Not an index at all.
+    Malformed(String),
+    /// An index without a signature.
+    Unsigned,
+    /// The signature does not hold.
+    Invalid(String),
+}
+
+impl std::fmt::Display for IndexError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Malformed(what) => write!(f, "not a registry index: {what}"),
+            Self::Unsigned => f.write_str("the index is not signed: it has no `integrity`"),
+            Self::Invalid(what) => write!(f, "the index's signature does not hold: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for IndexError {}
+
+/// Reads an index and verifies its signature under the key that stands in it.
+///
+/// # Errors
+/// [`IndexError`]; nothing of a file that fails is given out.
+pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
+    let malformed = |what: String| IndexError::Malformed(what);
+    let invalid = |what: String| IndexError::Invalid(what);
+    let whole = strict::parse(bytes).map_err(|e| malformed(e.to_string()))?;
+    let mut pretty = serde_json::to_vec_pretty(&whole).map_err(|e| malformed(e.to_string()))?;
+    pretty.push(b'\n');
+    let well_formed = pretty == bytes;
+    let Json::Object(mut content) = whole else { return Err(malformed("expected an object".into())) };
+    if content.get("schemaVersion").and_then(Json::as_str) != Some("acx.registry-index/1") {
+        return Err(malformed("expected the schemaVersion acx.registry-index/1".into()));
+    }
+    let integrity = content.shift_remove("integrity").ok_or(IndexError::Unsigned)?;
+    let integrity: Integrity =
+        serde_json::from_value(integrity).map_err(|e| malformed(format!("integrity: {}", shorten(&e.to_string()))))?;
+    let content = Json::Object(content);
+
+    if integrity.schema_version != SCHEMA_VERSION {
+        let found = shorten(&integrity.schema_version);
+        return Err(invalid(format!("expected integrity.schemaVersion {SCHEMA_VERSION}, found {found:?}")));
+    }
+    let digest = Digest::of(&strict::canonical(&content));
+    if digest != integrity.digest {
+        return Err(invalid(format!("expected the digest {}, found {digest} in the content", integrity.digest)));
+    }
+    let key = PublicKey::from_pem(&integrity.public_key_pem).map_err(|e| invalid(format!("publicKeyPem: {e}")))?;
+    if *key.id() != integrity.keyid || key.pem() != integrity.public_key_pem {
+        return Err(invalid(format!("publicKeyPem is the key {}, keyid names {}", key.id(), integrity.keyid)));
+    }
+    let envelope = Envelope::of_json(&integrity.envelope)
+        .map_err(|e| invalid(format!("integrity/envelope{}: {}", e.pointer, e.message)))?;
+    attest::verify(&envelope, &key).map_err(|_| invalid(format!("the key {} did not sign it", key.id())))?;
+    let statement = Statement::of_envelope(&envelope, PREDICATE_TYPE)
+        .map_err(|e| invalid(format!("the statement{}: {}", e.pointer, e.message)))?;
+    let predicate: Predicate = serde_json::from_value(statement.predicate.clone())
+        .map_err(|e| invalid(format!("the predicate: {}", shorten(&e.to_string()))))?;
+    let counts: Counts = counts(&content).ok_or_else(|| malformed("a count is missing or no number".into()))?;
+    let agrees = [
+        ("the subject's name", statement.subject.name == subject_name(&integrity.registry_id)),
+        ("the subject's digest", statement.subject.digest == digest),
+        ("registryId", predicate.registry_id == integrity.registry_id),
+        ("indexDigest", predicate.index_digest == digest),
+        ("signedAt", predicate.signed_at == integrity.signed_at),
+        ("sequence", predicate.sequence >= 1),
+        ("counts", predicate.counts == counts),
+    ];
+    if let Some((what, _)) = agrees.iter().find(|(_, same)| !same) {
+        return Err(invalid(format!("{what} of the signed statement is not the index's")));
+    }
+    let published = published(&content).ok_or_else(|| malformed("a cartridge without path, digest or sha256".into()))?;
+    let signing = Signing {
+        registry_id: predicate.registry_id,
+        sequence: predicate.sequence,
+        previous_digest: predicate.previous_digest,
+        signed_at: predicate.signed_at,
+        expires: predicate.expires,
+        retired: predicate.retired,
+    };
+    Ok(SignedIndex { content, integrity, key, signing, published, well_formed })
+}
+
+fn counts(content: &Json) -> Option<Counts> {
+    let count = |name: &str| usize::try_from(content.get(name)?.as_u64()?).ok();
+    Some(Counts {
+        artifacts: count("artifactCount")?,
+        cartridges: count("count")?,
+        workflows: count("workflowCount")?,
+        agent_graphs: count("agentGraphCount")?,
+        templates: count("templateCount")?,
+    })
+}
+
+fn published(content: &Json) -> Option<Vec<Published>> {
+    let member = |entry: &Json, name: &str| entry.get(name)?.as_str().map(str::to_owned);
+    content
+        .get("cartridges")?
+        .as_array()?
+        .iter()
+        .map(|entry| {
+            Some(Published {
+                path: member(entry, "path")?,
+                digest: Digest::try_from(member(entry, "digest")?.as_str()).ok()?,
+                sha256: Digest::try_from(member(entry, "sha256")?.as_str()).ok()?,
+            })
+        })
+        .collect()
+}

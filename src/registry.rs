@@ -1,0 +1,94 @@
+//! A registry on the disk: its root, and its own files as valid types.
+
+use std::path::{Path, PathBuf};
+
+use crate::check::RULES;
+use crate::disk::{self, ReadError};
+use crate::model::Timestamp;
+use crate::policy::{ConfigError, Policy, RuleInfo, StatusLedger, TrustRegistry};
+
+/// The policy's file.
+pub const POLICY_FILE: &str = "acx-registry.toml";
+/// The publishers' keys.
+pub const TRUST_FILE: &str = "trust-registry.json";
+/// The lifecycle ledger.
+pub const LEDGER_FILE: &str = "status.json";
+
+/// A registry's own word on everything but its cartridges.
+#[derive(Debug)]
+pub struct Registry {
+    /// The folder.
+    pub root: PathBuf,
+    /// `acx-registry.toml`, or every default.
+    pub policy: Policy,
+    /// `trust-registry.json`, or no keys.
+    pub trust: TrustRegistry,
+    /// `status.json`, or no entries.
+    pub ledger: StatusLedger,
+}
+
+/// The root of the registry at `start`: a folder with `cartridges/` or `acx-registry.toml`, or one whose `registry/`
+/// has them.
+///
+/// # Errors
+/// A sentence that says what was looked for.
+pub fn find_root(start: &Path) -> Result<PathBuf, String> {
+    let is_root = |folder: &Path| {
+        let real = |name: &str, folder_wanted: bool| {
+            folder.join(name).symlink_metadata().is_ok_and(|m| if folder_wanted { m.is_dir() } else { m.is_file() })
+        };
+        real("cartridges", true) || real(POLICY_FILE, false)
+    };
+    [start.to_path_buf(), start.join("registry")].into_iter().find(|folder| is_root(folder)).ok_or_else(|| {
+        format!(
+            "{} is no registry: expected a folder `cartridges` or a file `{POLICY_FILE}` in it or in its `registry` folder",
+            start.display()
+        )
+    })
+}
+
+impl Registry {
+    /// Reads the registry's own files. A file that is not there is its default; one that is there and cannot be read,
+    /// or is not valid, is an error.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the file and the field.
+    pub fn load(root: &Path, now: &Timestamp) -> Result<Self, ConfigError> {
+        let policy = match optional(root, POLICY_FILE, Policy::MAX_BYTES)? {
+            Some(bytes) => parse_policy(&bytes)?,
+            None => Policy::default(),
+        };
+        let trust = match optional(root, TRUST_FILE, TrustRegistry::MAX_BYTES)? {
+            Some(bytes) => TrustRegistry::parse(&bytes, now)?,
+            None => TrustRegistry::default(),
+        };
+        let ledger = match optional(root, LEDGER_FILE, StatusLedger::MAX_BYTES)? {
+            Some(bytes) => StatusLedger::parse(&bytes)?,
+            None => StatusLedger::default(),
+        };
+        Ok(Self { root: root.to_path_buf(), policy, trust, ledger })
+    }
+}
+
+/// Reads the text of a policy.
+///
+/// # Errors
+/// [`ConfigError`] names the field.
+pub fn parse_policy(bytes: &[u8]) -> Result<Policy, ConfigError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| error(POLICY_FILE, "expected UTF-8 text"))?;
+    let rules: Vec<RuleInfo> = RULES.iter().map(|rule| rule.info()).collect();
+    Policy::parse(text, &rules)
+}
+
+fn error(file: &str, message: impl Into<String>) -> ConfigError {
+    ConfigError { file: file.to_owned(), field: String::new(), message: message.into() }
+}
+
+fn optional(root: &Path, name: &str, most: usize) -> Result<Option<Vec<u8>>, ConfigError> {
+    match disk::read(&root.join(name), most as u64) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if e.is_absent() => Ok(None),
+        Err(ReadError::NotAFile) => Err(error(name, "expected an ordinary file, found a link, a folder or a device")),
+        Err(e) => Err(error(name, format!("cannot be read: {e}"))),
+    }
+}
