@@ -10,7 +10,7 @@ mod rule;
 mod rules;
 mod schema;
 
-pub use documents::Documents;
+pub use documents::{Documents, Engine};
 pub use engine::{Checked, Settings, check, rule};
 pub use evidence::{Evidence, Issue, IssueKind, Signed};
 pub use rule::{CapabilityItem, Check, Context, MemoryItem, Place, Rule, Scope, Sink};

@@ -5,6 +5,7 @@ use crate::finding::{Family, Finding, Location, Severity};
 use crate::model::{Json, JsonError, Timestamp};
 use crate::policy::{Policy, TrustRegistry};
 
+use super::documents::Documents;
 use super::evidence::{Evidence, IssueKind};
 
 /// Whom a rule is for.
@@ -43,7 +44,10 @@ pub struct Rule {
     pub family: Family,
     /// The default level.
     pub level: Severity,
-    /// Policy may neither lower nor waive it: it concerns the container, signatures, digests or coverage.
+    /// Policy may neither lower nor waive it: it concerns the container, signatures, digests or coverage, or what the
+    /// index and the sidecars are made from. Without a JSON record of the right fields, in the row that claims it and
+    /// in its tier, or without the metadata that an entry repeats, there is nothing sound to write, whatever the
+    /// policy says.
     pub fixed: bool,
     /// Whom it is for.
     pub scope: Scope,
@@ -61,22 +65,6 @@ pub struct Rule {
     pub since: &'static str,
     /// How it looks.
     pub check: Check,
-}
-
-/// The JSON documents of a cartridge, each parsed once. `None`: the archive has no such file.
-pub struct Documents {
-    /// `rom/package-spec.json`
-    pub package_spec: Option<Result<Json, JsonError>>,
-    /// `rom/schema/lance-memory.json`
-    pub lance_descriptor: Option<Result<Json, JsonError>>,
-    /// `rom/manifest/harness-requirements.json`
-    pub harness: Option<Result<Json, JsonError>>,
-    /// `rom/policy/loop-context-policy.json`
-    pub loop_policy: Option<Result<Json, JsonError>>,
-    /// The metadata value `acx.embedding_engine`.
-    pub engine: Option<Result<Json, JsonError>>,
-    /// The `vc-2.0` attestations' documents, by place in `Cartridge::attestations`.
-    pub credentials: Vec<(usize, Result<Json, JsonError>)>,
 }
 
 /// What every rule sees.
