@@ -1,8 +1,33 @@
-//! The gate of a git registry of `.acx` cartridges.
+//! The gate of a git registry of `.acx` cartridges: it judges every cartridge of a registry, leaves out what fails, and
+//! writes a signed `index.json`.
+//!
+//! ```text
+//!              acx-registry.toml, trust-registry.json, status.json
+//!                                 │ policy
+//! discover ──► container ──► check ──► verdict ──► project ──► publish
+//! work tree    SQLite        rules     admitted    entries     sign, write
+//! → entries    → Cartridge   → Finding or not
+//!                                 │
+//!                                 └──────────► report   human · json
+//! ```
+//!
+//! Data moves to the right; nothing reaches back. `attest` makes and verifies every signature, `model` holds the small
+//! checked types, `pipeline` wires the stages. The library neither prints nor exits nor reads the clock or the
+//! environment: time, keys and settings come in as arguments.
 
 pub mod attest;
 pub mod check;
 pub mod container;
+pub mod discover;
+pub mod disk;
 pub mod finding;
+pub mod keys;
 pub mod model;
+pub mod pipeline;
 pub mod policy;
+pub mod project;
+pub mod publish;
+pub mod registry;
+pub mod report;
+mod secret;
+pub mod verdict;

@@ -1,1 +1,8 @@
-fn main() {}
+//! `acx`
+
+#[path = "../cli/mod.rs"]
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::run(std::env::args_os().collect())
+}

@@ -1,0 +1,68 @@
+//! What the program takes from its surroundings: the clock, the environment, randomness.
+
+use std::path::{Path, PathBuf};
+
+use acx_registry::attest::PrivateKey;
+use acx_registry::keys;
+use acx_registry::model::Timestamp;
+
+use super::{Failure, output};
+
+/// The run's one time: now, or `SOURCE_DATE_EPOCH` in seconds.
+pub fn now() -> Result<Timestamp, Failure> {
+    match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) => {
+            let seconds: i64 = text.trim().parse().map_err(|_| {
+                Failure(format!("SOURCE_DATE_EPOCH: expected seconds since 1970, found {text:?}"))
+            })?;
+            Ok(Timestamp::from_unix(seconds).map_err(|e| Failure(format!("SOURCE_DATE_EPOCH: {e}")))?)
+        }
+        Err(std::env::VarError::NotPresent) => {
+            // Whole milliseconds: the text that is signed is the point in time that counts.
+            let now = Timestamp::from(jiff::Timestamp::now());
+            Ok(Timestamp::try_from(now.as_str())?)
+        }
+        Err(e) => Err(Failure(format!("SOURCE_DATE_EPOCH: {e}"))),
+    }
+}
+
+/// Whether this is a CI job, which never makes a key of its own.
+pub fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|v| !v.is_empty() && v != "false" && v != "0")
+}
+
+/// The user's key folder: `ACX_KEY_DIR`, else `acx/keys` in the user's configuration folder.
+pub fn key_folder() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let configuration = || {
+        variable("XDG_CONFIG_HOME")
+            .filter(|p| p.is_absolute())
+            .or_else(|| variable("HOME").map(|home| home.join(".config")))
+            .or_else(|| variable("APPDATA"))
+    };
+    variable("ACX_KEY_DIR").or_else(|| configuration().map(|folder| folder.join("acx").join("keys")))
+}
+
+/// The file of a registry's signing key in the key folder.
+pub fn key_file(registry_id: &str) -> Option<PathBuf> {
+    key_folder().map(|folder| folder.join(format!("{registry_id}.pem")))
+}
+
+/// Reads a key file, and says so where others may read it too.
+pub fn load_key(file: &Path) -> Result<PrivateKey, Failure> {
+    let key = keys::load(file)?;
+    if keys::is_exposed(file) {
+        output::error(&format!(
+            "warning: {} can be read by others than its owner; run `chmod 600` on it\n",
+            file.display()
+        ));
+    }
+    Ok(key)
+}
+
+/// Makes a key in a file that is not there yet.
+pub fn create_key(file: &Path) -> Result<PrivateKey, Failure> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|e| Failure(format!("the system gives no randomness: {e}")))?;
+    Ok(keys::create(file, &seed)?)
+}

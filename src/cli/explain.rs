@@ -1,0 +1,100 @@
+//! `acx explain`
+
+use std::fmt::Write as _;
+
+use acx_registry::check::{RULES, Rule, Scope, rule};
+use acx_registry::finding::Severity;
+use serde_json::json;
+
+use super::{Failure, Format, Global, output};
+
+/// Explain a finding's code
+#[derive(clap::Args)]
+pub struct Args {
+    /// The code, such as `integrity-stowaway`
+    #[arg(required_unless_present = "list")]
+    code: Option<String>,
+    /// List every code
+    #[arg(long, conflicts_with = "code")]
+    list: bool,
+}
+
+pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
+    match args.code {
+        None => match global.format {
+            Format::Human => output::print(&list()),
+            Format::Json => output::json(&RULES.iter().map(|r| value(r)).collect::<Vec<_>>())?,
+        },
+        Some(code) => {
+            let rule = rule(&code).ok_or_else(|| {
+                let nearest = RULES
+                    .iter()
+                    .map(|r| (strsim::damerau_levenshtein(r.code, &code), r.code))
+                    .min()
+                    .map_or("", |(_, code)| code);
+                Failure(format!("no rule has the code {code:?}; did you mean `{nearest}`? `acx explain --list` lists all"))
+            })?;
+            match global.format {
+                Format::Human => output::print(&human(rule)),
+                Format::Json => output::json(&value(rule))?,
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn level(rule: &Rule) -> &'static str {
+    match rule.level {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+fn scope(rule: &Rule) -> &'static str {
+    match rule.scope {
+        Scope::Cartridge => "cartridge",
+        Scope::Public => "public",
+        Scope::Registry => "registry",
+    }
+}
+
+fn list() -> String {
+    let mut out = String::new();
+    for rule in RULES {
+        let _ = writeln!(out, "{:<26} {:<8} {}", rule.code, level(rule), rule.summary);
+    }
+    out
+}
+
+fn human(rule: &Rule) -> String {
+    let fixed = if rule.fixed { ", which no policy can lower or waive" } else { "" };
+    format!(
+        "{code}: {summary}\n\n{level}{fixed}; family {family}; scope {scope}; since {since}\n\nWhat:    {what}\nWhy:     {why}\nExample: {example}\nFix:     {fix}\n",
+        code = rule.code,
+        summary = rule.summary,
+        level = level(rule),
+        family = rule.family.as_str(),
+        scope = scope(rule),
+        since = rule.since,
+        what = rule.what,
+        why = rule.why,
+        example = rule.example,
+        fix = rule.fix,
+    )
+}
+
+fn value(rule: &Rule) -> serde_json::Value {
+    json!({
+        "code": rule.code,
+        "family": rule.family,
+        "level": rule.level,
+        "fixed": rule.fixed,
+        "scope": scope(rule),
+        "summary": rule.summary,
+        "what": rule.what,
+        "why": rule.why,
+        "example": rule.example,
+        "fix": rule.fix,
+        "since": rule.since,
+    })
+}

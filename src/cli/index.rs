@@ -1,0 +1,143 @@
+//! `acx verify-index`
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use acx_registry::attest::PublicKey;
+use acx_registry::discover::INDEX;
+use acx_registry::disk;
+use acx_registry::model::KeyId;
+use acx_registry::pipeline::{self, IndexReport, KeySource, Pins, Present};
+use acx_registry::registry::{self, POLICY_FILE};
+use acx_registry::report::{REJECTED, escape};
+use serde_json::json;
+
+use super::{Failure, Format, Global, environment, output};
+
+/// Verify a registry's index by a key you know, and the cartridges that are present
+#[derive(clap::Args)]
+pub struct Args {
+    /// The registry, or its index.json
+    #[arg(default_value = ".", value_name = "REGISTRY|INDEX.JSON")]
+    place: PathBuf,
+    /// The key id that must have signed; may be given again
+    #[arg(long, value_name = "KEYID")]
+    keyid: Vec<String>,
+    /// The public key that must have signed, an SPKI PEM file; may be given again
+    #[arg(long, value_name = "FILE")]
+    pubkey: Vec<PathBuf>,
+    /// The lowest sequence that is not an old index served again
+    #[arg(long, value_name = "N")]
+    min_sequence: Option<u64>,
+    /// Threads; 0 = one a processor
+    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    jobs: usize,
+}
+
+pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
+    let now = environment::now()?;
+    let file = if args.place.is_dir() {
+        let root = registry::find_root(&args.place);
+        // A mirror may hold the index alone.
+        root.map_or_else(|_| args.place.join(INDEX), |root| root.join(INDEX))
+    } else {
+        args.place.clone()
+    };
+    let mut keys = Vec::new();
+    for id in &args.keyid {
+        keys.push(KeyId::try_from(id.as_str()).map_err(|e| Failure(format!("--keyid: {e}")))?);
+    }
+    for path in &args.pubkey {
+        let bytes = disk::read(path, 4096).map_err(|e| Failure(format!("{}: {e}", path.display())))?;
+        let key = std::str::from_utf8(&bytes)
+            .map_err(|_| Failure(format!("{}: expected PEM text", path.display())))
+            .and_then(|pem| PublicKey::from_pem(pem).map_err(|e| Failure(format!("{}: {e}", path.display()))))?;
+        keys.push(key.id().clone());
+    }
+    let policy_file = file.with_file_name(POLICY_FILE);
+    let policy = match disk::read(&policy_file, acx_registry::policy::Policy::MAX_BYTES as u64) {
+        Ok(bytes) => Some(registry::parse_policy(&bytes)?),
+        Err(e) if e.is_absent() => None,
+        Err(e) => return Err(Failure(format!("{}: {e}", policy_file.display()))),
+    };
+    let pins = if !keys.is_empty() {
+        Pins { keys, source: KeySource::Consumer }
+    } else {
+        match policy.as_ref().map(|p| p.index_keys.clone()).filter(|keys| !keys.is_empty()) {
+            Some(keys) => Pins { keys, source: KeySource::OwnPolicy },
+            None => Pins { keys, source: KeySource::Nobody },
+        }
+    };
+    let registry_id = policy.as_ref().map(|p| p.registry_id.as_str());
+    let report = pipeline::verify_index(&file, &pins, registry_id, args.min_sequence, &now, args.jobs)?;
+    match global.format {
+        Format::Human => output::print(&human(&report, &pins)),
+        Format::Json => output::json(&value(&report, &pins))?,
+    }
+    Ok(report.exit_status())
+}
+
+fn word(present: &Present) -> &'static str {
+    match present {
+        Present::Verified => "verified",
+        Present::Absent => "absent",
+        Present::Wrong(_) => "wrong",
+    }
+}
+
+fn source(pins: &Pins) -> &'static str {
+    match pins.source {
+        KeySource::Consumer => "given",
+        KeySource::OwnPolicy => "self-attested",
+        KeySource::Nobody => "none",
+    }
+}
+
+fn human(report: &IndexReport, pins: &Pins) -> String {
+    let mut out = String::new();
+    if let Some(index) = &report.index {
+        let signing = &index.signing;
+        let held = match pins.source {
+            KeySource::Consumer => "the key that you gave",
+            KeySource::OwnPolicy => "self-attested: the key that the registry's own policy pins",
+            KeySource::Nobody => "held against nothing",
+        };
+        let _ = writeln!(out, "registry:   {}", escape(&signing.registry_id));
+        let _ = writeln!(out, "signer:     {} ({held})", index.integrity.keyid);
+        let _ = writeln!(out, "sequence:   {}", signing.sequence);
+        let _ = writeln!(out, "signed at:  {}", signing.signed_at);
+        let _ = writeln!(out, "digest:     {}", index.integrity.digest);
+        let count = |wanted: &str| report.cartridges.iter().filter(|(_, p)| word(p) == wanted).count();
+        let _ = writeln!(
+            out,
+            "cartridges: {} listed, {} verified, {} absent, {} wrong",
+            report.cartridges.len(),
+            count("verified"),
+            count("absent"),
+            count("wrong")
+        );
+    }
+    for problem in &report.problems {
+        let _ = writeln!(out, "problem:    {}", escape(problem));
+    }
+    let verdict = if report.exit_status() == REJECTED { "NOT VERIFIED" } else { "verified" };
+    let _ = writeln!(out, "{}: {verdict}", escape(&report.file.to_string_lossy()));
+    out
+}
+
+fn value(report: &IndexReport, pins: &Pins) -> serde_json::Value {
+    json!({
+        "version": 1,
+        "index": report.file.to_string_lossy(),
+        "verified": report.problems.is_empty(),
+        "keySource": source(pins),
+        "registry": report.index.as_ref().map(|i| &i.signing.registry_id),
+        "keyid": report.index.as_ref().map(|i| &i.integrity.keyid),
+        "sequence": report.index.as_ref().map(|i| i.signing.sequence),
+        "previousDigest": report.index.as_ref().map(|i| i.signing.previous_digest),
+        "signedAt": report.index.as_ref().map(|i| &i.signing.signed_at),
+        "digest": report.index.as_ref().map(|i| i.integrity.digest),
+        "cartridges": report.cartridges.iter().map(|(path, present)| json!({"path": path, "state": word(present)})).collect::<Vec<_>>(),
+        "problems": report.problems,
+    })
+}

@@ -1,0 +1,137 @@
+//! Arguments → settings → one library call → exit status. The only code that prints, exits, or reads the clock, the
+//! environment and randomness.
+
+mod build;
+mod environment;
+mod explain;
+mod index;
+mod keys;
+mod output;
+mod show;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+
+use acx_registry::report::FAILED;
+
+/// The gate of a git registry of `.acx` agent cartridges
+#[derive(Parser)]
+#[command(name = "acx", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    global: Global,
+}
+
+#[derive(clap::Args, Clone, Copy)]
+struct Global {
+    /// How results are printed; the exit status is the same for all
+    #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
+    format: Format,
+    /// Say nothing but results and errors
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Human,
+    /// For programs; versioned
+    Json,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Validate every cartridge of a registry and write its signed index.json
+    BuildIndex(build::Args),
+    /// Verify a registry's index by a key you know, and the cartridges that are present
+    VerifyIndex(index::Args),
+    /// Say what a registry's gate would say of these files
+    Check(show::CheckArgs),
+    /// Say who signed a cartridge and whether it is what they signed
+    Verify(show::VerifyArgs),
+    /// Print the package spec and validate the package
+    Spec(show::FileArgs),
+    /// Show what is inside a cartridge
+    Inspect(show::FileArgs),
+    /// Explain a finding's code
+    Explain(explain::Args),
+    /// Make and show signing keys
+    #[command(subcommand)]
+    Key(keys::Command),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// The run failed: one message on standard error, exit status 2.
+struct Failure(String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// Runs the program; the first argument is its name.
+pub fn run(args: Vec<OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version go to standard output with status 0, usage errors to standard error with status 2.
+            let status = u8::try_from(error.exit_code()).unwrap_or(FAILED);
+            let text = error.render();
+            if error.use_stderr() { output::error(&text.to_string()) } else { output::print(&text.to_string()) }
+            return ExitCode::from(status);
+        }
+    };
+    let global = cli.global;
+    let result = match cli.command {
+        Command::BuildIndex(args) => build::run(args, global),
+        Command::VerifyIndex(args) => index::run(args, global),
+        Command::Check(args) => show::check(args, global),
+        Command::Verify(args) => show::verify(args, global),
+        Command::Spec(args) => show::spec(args, global),
+        Command::Inspect(args) => show::inspect(args, global),
+        Command::Explain(args) => explain::run(args, global),
+        Command::Key(command) => keys::run(command, global),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "acx", &mut script);
+            output::print(&String::from_utf8_lossy(&script));
+            Ok(0)
+        }
+        Command::Man => man(),
+    };
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(Failure(message)) => {
+            output::error(&format!("error: {}\n", acx_registry::report::escape(&message)));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn man() -> Result<u8, Failure> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    output::print(&String::from_utf8_lossy(&page));
+    Ok(0)
+}
+
+/// Where a registry is.
+#[derive(clap::Args)]
+struct RegistryArg {
+    /// The registry: a folder with `cartridges/` or acx-registry.toml, or one whose `registry/` has them
+    #[arg(default_value = ".")]
+    registry: PathBuf,
+}
