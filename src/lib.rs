@@ -6,3 +6,4 @@ pub mod container;
 pub mod finding;
 pub mod model;
 pub mod policy;
+pub mod schema;
