@@ -96,7 +96,7 @@ pub struct StatusLedger {
 
 impl StatusLedger {
     /// Bytes a ledger may have.
-    pub const MAX_BYTES: usize = 16 << 20;
+    pub const MAX_BYTES: usize = 8 << 20;
 
     /// Reads a ledger.
     ///

@@ -61,7 +61,7 @@ fn bounded(file: &str, bytes: usize, most: usize) -> Result<(), ConfigError> {
 
 /// The first thing that the schema has against the document.
 fn conforms(file: &str, schema: &Schema, document: &Json) -> Result<(), ConfigError> {
-    match schema.defects(document).into_iter().next() {
+    match schema.defect(document) {
         Some((field, message)) => Err(ConfigError::new(file, field, message)),
         None => Ok(()),
     }

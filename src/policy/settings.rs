@@ -446,8 +446,8 @@ impl Reader<'_> {
         };
         for (known, keys) in KNOWN {
             // A key of the same section is the likelier slip, yet a key may be under the wrong heading too.
-            let near = if *known == section { 0.2 } else { 0.0 };
-            let near_section = if section.is_empty() { 0.2 } else { 0.0 };
+            let near = if *known == section { 0.4 } else { 0.0 };
+            let near_section = if section.is_empty() { 0.4 } else { 0.0 };
             consider(known, (*known).to_owned(), near_section);
             for key in *keys {
                 consider(key, format!("{known}.{key}"), near);

@@ -306,7 +306,7 @@ fn refused_files() {
     refused(
         parse(&vec![b' '; StatusLedger::MAX_BYTES + 1]),
         "",
-        &["at most 16777216 bytes"],
+        &["at most 8388608 bytes"],
     );
 }
 
