@@ -29,5 +29,6 @@ pub mod project;
 pub mod publish;
 pub mod registry;
 pub mod report;
+pub mod schema;
 mod secret;
 pub mod verdict;
