@@ -1,6 +1,6 @@
 //! Key ids: `ed25519:` and the hex SHA-256 of the DER SubjectPublicKeyInfo.
 
-use super::{Malformed, hex};
+use super::hex;
 
 /// The id of an Ed25519 public key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
