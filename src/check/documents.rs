@@ -8,6 +8,9 @@ use crate::model::{Json, JsonError, JsonErrorKind, json, shorten};
 /// Bytes of a JSON document in the archive; the container admits longer files, but no honest document comes near.
 pub const DOCUMENT_BYTES: usize = 1 << 20;
 
+/// Bytes of all level credentials of a cartridge; an honest one has some ten thousand.
+pub const CREDENTIAL_BYTES: usize = 4 << 20;
+
 /// The largest vector dimension that is accepted.
 pub const MAX_DIM: u32 = 65_536;
 
@@ -84,13 +87,23 @@ impl std::fmt::Display for Engine {
 impl Documents {
     /// Parses a cartridge's documents.
     pub fn of(cartridge: &Cartridge) -> Self {
-        let file = |name| cartridge.file(name).map(parse_file);
+        let file = |name: &str| {
+            let data = &cartridge.file(name)?.data;
+            Some(parse_within(data, data.len(), DOCUMENT_BYTES))
+        };
+        let mut read = 0;
         let credentials: Vec<(usize, Parsed)> = cartridge
             .attestations
             .iter()
             .enumerate()
             .filter(|(_, row)| row.kind == LEVEL_CREDENTIAL)
-            .map(|(at, row)| (at, json::parse(row.document.as_bytes())))
+            .map(|(at, row)| {
+                read += row.document.len();
+                (
+                    at,
+                    parse_within(row.document.as_bytes(), read, CREDENTIAL_BYTES),
+                )
+            })
             .collect();
         let mut credential_ids: Vec<String> = credentials
             .iter()
@@ -185,17 +198,15 @@ pub fn refusal(error: &JsonError) -> String {
     }
 }
 
-fn parse_file(file: &ArchiveFile) -> Parsed {
-    if file.data.len() > DOCUMENT_BYTES {
+/// Parses a document, unless more than `limit` bytes were read: a parsed value takes up to thirty times its text.
+fn parse_within(text: &[u8], read: usize, limit: usize) -> Parsed {
+    if read > limit {
         return Err(JsonError {
             kind: JsonErrorKind::Syntax,
-            message: format!(
-                "the document has {} bytes, more than the {DOCUMENT_BYTES} that are read",
-                file.data.len()
-            ),
+            message: format!("{read} bytes, more than the {limit} that are read"),
         });
     }
-    json::parse(&file.data)
+    json::parse(text)
 }
 
 /// A credential's own id, and those of its status entries: one, or several in an array.

@@ -74,6 +74,12 @@ fn compile(text: &str) -> Compiled {
 }
 
 impl Schema {
+    /// The schema itself.
+    #[cfg(test)]
+    pub fn source(&self) -> &Json {
+        &self.compiled.source
+    }
+
     /// Whether the document conforms; much faster than [`Schema::defects`].
     pub fn is_valid(&self, document: &Json) -> bool {
         self.compiled.validator.is_valid(document)

@@ -12,7 +12,7 @@ pub static RULE: Rule = Rule {
     fixed: false,
     scope: Scope::Cartridge,
     summary: "A level credential is not JSON",
-    what: "The document of each attestation of the type `vc-2.0` is JSON of at most 100 levels, and no object in it repeats a name.",
+    what: "The document of each attestation of the type `vc-2.0` is JSON of at most 100 levels, and no object in it repeats a name; all of them together have at most 4 MiB.",
     why: "A credential that cannot be read proves nothing, and looks as if it did.",
     example: "A truncated credential.",
     fix: "Replace the attestation by the credential as it was issued, or remove it.",

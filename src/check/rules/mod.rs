@@ -97,6 +97,9 @@ mod spec_metadata;
 mod spec_required_file;
 mod spec_schema;
 
+#[cfg(test)]
+mod tests;
+
 /// Every rule, by family, then by code.
 pub const RULES: &[&Rule] = &[
     &container_application_id::RULE,
