@@ -45,13 +45,17 @@ pub fn open(path: &Path) -> Result<File, ReadError> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
+        let flags = rustix::fs::OFlags::NOFOLLOW
+            | rustix::fs::OFlags::NONBLOCK
+            | rustix::fs::OFlags::CLOEXEC;
         options.custom_flags(flags.bits().cast_signed());
     }
-    let file = options.open(path).map_err(|e| match fs::symlink_metadata(path) {
-        Ok(metadata) if !metadata.is_file() => ReadError::NotAFile,
-        _ => ReadError::Io(e),
-    })?;
+    let file = options
+        .open(path)
+        .map_err(|e| match fs::symlink_metadata(path) {
+            Ok(metadata) if !metadata.is_file() => ReadError::NotAFile,
+            _ => ReadError::Io(e),
+        })?;
     match file.metadata() {
         Ok(metadata) if metadata.is_file() => Ok(file),
         Ok(_) => Err(ReadError::NotAFile),
@@ -71,7 +75,9 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, ReadError> {
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     // The file may grow while it is read.
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(ReadError::Io)?;
+    file.take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(ReadError::Io)?;
     if bytes.len() as u64 > most {
         return Err(ReadError::TooLarge(bytes.len() as u64));
     }
@@ -86,13 +92,19 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, ReadError> {
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "its place is taken by something that is no ordinary file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "its place is taken by something that is no ordinary file",
+            ));
         }
         Ok(_) => {}
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(e),
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".acx-tmp-");
     #[cfg(unix)]
@@ -113,7 +125,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// Whatever the system says.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 /// Creates a file that must not be there yet, readable by its owner alone.

@@ -108,6 +108,8 @@ pub struct Finding {
 pub fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let key = |f: &Finding| (std::cmp::Reverse(f.severity), f.family, f.code);
-        key(a).cmp(&key(b)).then_with(|| (&a.location, &a.message).cmp(&(&b.location, &b.message)))
+        key(a)
+            .cmp(&key(b))
+            .then_with(|| (&a.location, &a.message).cmp(&(&b.location, &b.message)))
     });
 }

@@ -26,7 +26,10 @@ impl std::fmt::Display for KeyFileError {
 impl std::error::Error for KeyFileError {}
 
 fn error(file: &Path, message: impl std::fmt::Display) -> KeyFileError {
-    KeyFileError { file: file.to_path_buf(), message: message.to_string() }
+    KeyFileError {
+        file: file.to_path_buf(),
+        message: message.to_string(),
+    }
 }
 
 /// Reads a private key's PEM file.
@@ -44,7 +47,8 @@ pub fn is_exposed(file: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        file.metadata().is_ok_and(|m| m.permissions().mode() & 0o077 != 0)
+        file.metadata()
+            .is_ok_and(|m| m.permissions().mode() & 0o077 != 0)
     }
     #[cfg(not(unix))]
     {

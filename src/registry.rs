@@ -35,7 +35,13 @@ pub struct Registry {
 pub fn find_root(start: &Path) -> Result<PathBuf, String> {
     let is_root = |folder: &Path| {
         let real = |name: &str, folder_wanted: bool| {
-            folder.join(name).symlink_metadata().is_ok_and(|m| if folder_wanted { m.is_dir() } else { m.is_file() })
+            folder.join(name).symlink_metadata().is_ok_and(|m| {
+                if folder_wanted {
+                    m.is_dir()
+                } else {
+                    m.is_file()
+                }
+            })
         };
         real("cartridges", true) || real(POLICY_FILE, false)
     };
@@ -66,7 +72,12 @@ impl Registry {
             Some(bytes) => StatusLedger::parse(&bytes)?,
             None => StatusLedger::default(),
         };
-        Ok(Self { root: root.to_path_buf(), policy, trust, ledger })
+        Ok(Self {
+            root: root.to_path_buf(),
+            policy,
+            trust,
+            ledger,
+        })
     }
 }
 
@@ -81,14 +92,21 @@ pub fn parse_policy(bytes: &[u8]) -> Result<Policy, ConfigError> {
 }
 
 fn error(file: &str, message: impl Into<String>) -> ConfigError {
-    ConfigError { file: file.to_owned(), field: String::new(), message: message.into() }
+    ConfigError {
+        file: file.to_owned(),
+        field: String::new(),
+        message: message.into(),
+    }
 }
 
 fn optional(root: &Path, name: &str, most: usize) -> Result<Option<Vec<u8>>, ConfigError> {
     match disk::read(&root.join(name), most as u64) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(e) if e.is_absent() => Ok(None),
-        Err(ReadError::NotAFile) => Err(error(name, "expected an ordinary file, found a link, a folder or a device")),
+        Err(ReadError::NotAFile) => Err(error(
+            name,
+            "expected an ordinary file, found a link, a folder or a device",
+        )),
         Err(e) => Err(error(name, format!("cannot be read: {e}"))),
     }
 }

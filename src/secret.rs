@@ -14,9 +14,20 @@ pub fn secret_name(name: &str) -> Option<&'static str> {
     let stem = lower.strip_suffix(".pem");
     if lower == ".env" || lower.starts_with(".env.") {
         Some("an environment file")
-    } else if lower.ends_with(".key.pem") || stem.is_some_and(|s| s.contains("private") || s.contains("secret")) {
+    } else if lower.ends_with(".key.pem")
+        || stem.is_some_and(|s| s.contains("private") || s.contains("secret"))
+    {
         Some("a private key by its name")
-    } else if ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk"].contains(&lower.as_str()) {
+    } else if [
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        "id_ecdsa_sk",
+        "id_ed25519_sk",
+    ]
+    .contains(&lower.as_str())
+    {
         Some("an SSH private key by its name")
     } else {
         None
@@ -30,7 +41,9 @@ pub fn private_key_head(bytes: &[u8]) -> Option<usize> {
 
 /// The offset of a private key's PEM block that has a body, also as one line with escaped line ends.
 pub fn private_key_block(bytes: &[u8]) -> Option<usize> {
-    heads(bytes).find(|(_, end)| has_body(bytes.get(*end..).unwrap_or_default())).map(|(at, _)| at)
+    heads(bytes)
+        .find(|(_, end)| has_body(bytes.get(*end..).unwrap_or_default()))
+        .map(|(at, _)| at)
 }
 
 /// The (begin, end) of every head line `-----BEGIN … PRIVATE KEY-----`.
@@ -40,10 +53,17 @@ fn heads(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
         loop {
             let at = from + find(bytes.get(from..)?, BEGIN)?;
             from = at + BEGIN.len();
-            let window = bytes.get(from..bytes.len().min(at + LONGEST_HEAD)).unwrap_or_default();
-            let Some(label) = find(window, LABEL) else { continue };
+            let window = bytes
+                .get(from..bytes.len().min(at + LONGEST_HEAD))
+                .unwrap_or_default();
+            let Some(label) = find(window, LABEL) else {
+                continue;
+            };
             let kind = window.get(..label).unwrap_or_default();
-            if kind.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b' ') {
+            if kind
+                .iter()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b' ')
+            {
                 return Some((at, from + label + LABEL.len()));
             }
         }
@@ -96,10 +116,27 @@ mod tests {
 
     #[test]
     fn names() {
-        for bad in [".env", ".env.local", ".ENV", "a.key.pem", "id_rsa", "ID_ED25519", "my-private.pem", "Secrets.pem"] {
+        for bad in [
+            ".env",
+            ".env.local",
+            ".ENV",
+            "a.key.pem",
+            "id_rsa",
+            "ID_ED25519",
+            "my-private.pem",
+            "Secrets.pem",
+        ] {
             assert!(secret_name(bad).is_some(), "{bad}");
         }
-        for good in ["environment", "a.pem", "id_rsa.pub", "README.md", "keys.pem", "env", "private.txt"] {
+        for good in [
+            "environment",
+            "a.pem",
+            "id_rsa.pub",
+            "README.md",
+            "keys.pem",
+            "env",
+            "private.txt",
+        ] {
             assert!(secret_name(good).is_none(), "{good}");
         }
     }
@@ -110,12 +147,24 @@ mod tests {
         for kind in ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ", "DSA "] {
             let head = head(kind);
             assert_eq!(private_key_head(format!("xx{head}").as_bytes()), Some(2));
-            assert_eq!(private_key_block(format!("xx{head}\n{body}\n").as_bytes()), Some(2));
-            assert_eq!(private_key_block(format!("{{\"k\":\"{head}\\n{body}\"}}").as_bytes()), Some(6));
-            assert_eq!(private_key_block(format!("# {head}\n# {body}").as_bytes()), Some(2));
+            assert_eq!(
+                private_key_block(format!("xx{head}\n{body}\n").as_bytes()),
+                Some(2)
+            );
+            assert_eq!(
+                private_key_block(format!("{{\"k\":\"{head}\\n{body}\"}}").as_bytes()),
+                Some(6)
+            );
+            assert_eq!(
+                private_key_block(format!("# {head}\n# {body}").as_bytes()),
+                Some(2)
+            );
             assert_eq!(private_key_block(format!("{head}\n...\n").as_bytes()), None);
             // A first block without a body does not hide a second one with it.
-            assert_eq!(private_key_block(format!("{head}…\n{head}\n{body}").as_bytes()), Some(head.len() + 4));
+            assert_eq!(
+                private_key_block(format!("{head}…\n{head}\n{body}").as_bytes()),
+                Some(head.len() + 4)
+            );
         }
         assert_eq!(private_key_head(b"-----BEGIN PUBLIC KEY-----"), None);
         assert_eq!(private_key_head(b"-----BEGIN CERTIFICATE-----"), None);

@@ -89,17 +89,45 @@ pub fn judge(
     crate::finding::sort(&mut findings);
     let accepted = findings.iter().all(|f| f.severity != Severity::Error);
     let (trust, summary, signed) = match checked.evidence {
-        Some(Evidence { trust, summary, signed, .. }) => (Some(trust), summary, signed),
-        None => (None, "the file cannot be read as a cartridge".to_owned(), None),
+        Some(Evidence {
+            trust,
+            summary,
+            signed,
+            ..
+        }) => (Some(trust), summary, signed),
+        None => (
+            None,
+            "the file cannot be read as a cartridge".to_owned(),
+            None,
+        ),
     };
     let trusted_enough = trust.is_some_and(|t| t >= Trust::Portable);
     let admitted = match (checked.cartridge, checked.documents, signed, trust) {
-        (Some(cartridge), Some(documents), Some(signed), Some(trust)) if accepted && trusted_enough => {
-            Some(Box::new(Admitted { cartridge, documents, signed, trust, clean: checked.clean }))
+        (Some(cartridge), Some(documents), Some(signed), Some(trust))
+            if accepted && trusted_enough =>
+        {
+            Some(Box::new(Admitted {
+                cartridge,
+                documents,
+                signed,
+                trust,
+                clean: checked.clean,
+            }))
         }
         // Every way to end here without an error finding would be a hole in the rules; the type keeps it shut.
-        _ if accepted => return Err(Refusal("the rules found nothing wrong, yet the signature was not verified".into())),
+        _ if accepted => {
+            return Err(Refusal(
+                "the rules found nothing wrong, yet the signature was not verified".into(),
+            ));
+        }
         _ => None,
     };
-    Ok(Judgement { admitted, trust, summary, clean: checked.clean, sha256: Digest::of(bytes), findings })
+    Ok(Judgement {
+        admitted,
+        trust,
+        summary,
+        clean: checked.clean,
+        sha256: Digest::of(bytes),
+        findings,
+    })
 }

@@ -46,7 +46,11 @@ pub enum SignatureError {
 }
 
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let engine = if text.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
+    let engine = if text.contains(['-', '_']) {
+        &URL_SAFE
+    } else {
+        &STANDARD
+    };
     engine.decode(text).ok()
 }
 
@@ -56,8 +60,10 @@ impl Envelope {
     /// # Errors
     /// [`EnvelopeError`] names the first member that is not of its form.
     pub fn parse(text: &[u8]) -> Result<Self, EnvelopeError> {
-        let value = json::parse(text)
-            .map_err(|e| EnvelopeError { pointer: String::new(), message: format!("not JSON: {e}") })?;
+        let value = json::parse(text).map_err(|e| EnvelopeError {
+            pointer: String::new(),
+            message: format!("not JSON: {e}"),
+        })?;
         Self::of_json(&value)
     }
 
@@ -66,11 +72,22 @@ impl Envelope {
     /// # Errors
     /// [`EnvelopeError`] names the first member that is not of its form.
     pub fn of_json(value: &Json) -> Result<Self, EnvelopeError> {
-        let error = |pointer: String, message: &str| EnvelopeError { pointer, message: message.to_owned() };
-        let members = closed(value, &["payload", "payloadType", "signatures"])
-            .ok_or_else(|| error(String::new(), "expected exactly payloadType, payload and signatures"))?;
+        let error = |pointer: String, message: &str| EnvelopeError {
+            pointer,
+            message: message.to_owned(),
+        };
+        let members =
+            closed(value, &["payload", "payloadType", "signatures"]).ok_or_else(|| {
+                error(
+                    String::new(),
+                    "expected exactly payloadType, payload and signatures",
+                )
+            })?;
         let [payload, payload_type, signatures] = members.as_slice() else {
-            return Err(error(String::new(), "expected exactly payloadType, payload and signatures"));
+            return Err(error(
+                String::new(),
+                "expected exactly payloadType, payload and signatures",
+            ));
         };
         let payload_type = payload_type
             .as_str()
@@ -82,13 +99,25 @@ impl Envelope {
         let list = signatures
             .as_array()
             .filter(|list| (1..=MOST_SIGNATURES).contains(&list.len()))
-            .ok_or_else(|| error("/signatures".into(), "expected a list of 1 to 16 signatures"))?;
+            .ok_or_else(|| {
+                error(
+                    "/signatures".into(),
+                    "expected a list of 1 to 16 signatures",
+                )
+            })?;
         let mut signatures = Vec::with_capacity(list.len());
         for (at, item) in list.iter().enumerate() {
-            let members = closed(item, &["keyid", "sig"])
-                .ok_or_else(|| error(format!("/signatures/{at}"), "expected exactly keyid and sig"))?;
+            let members = closed(item, &["keyid", "sig"]).ok_or_else(|| {
+                error(
+                    format!("/signatures/{at}"),
+                    "expected exactly keyid and sig",
+                )
+            })?;
             let [keyid, sig] = members.as_slice() else {
-                return Err(error(format!("/signatures/{at}"), "expected exactly keyid and sig"));
+                return Err(error(
+                    format!("/signatures/{at}"),
+                    "expected exactly keyid and sig",
+                ));
             };
             let keyid = keyid
                 .as_str()
@@ -99,7 +128,11 @@ impl Envelope {
                 .ok_or_else(|| error(format!("/signatures/{at}/sig"), "expected base64"))?;
             signatures.push((keyid.to_owned(), sig));
         }
-        Ok(Self { payload_type: payload_type.to_owned(), payload, signatures })
+        Ok(Self {
+            payload_type: payload_type.to_owned(),
+            payload,
+            signatures,
+        })
     }
 }
 
@@ -111,8 +144,12 @@ fn closed<'a>(value: &'a Json, names: &[&str]) -> Option<Vec<&'a Json>> {
 
 /// The bytes that are signed: `DSSEv1 SP len SP payloadType SP len SP payload`.
 pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
-    let mut bytes =
-        format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
+    let mut bytes = format!(
+        "DSSEv1 {} {payload_type} {} ",
+        payload_type.len(),
+        payload.len()
+    )
+    .into_bytes();
     bytes.extend_from_slice(payload);
     bytes
 }
@@ -123,9 +160,17 @@ pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 /// [`SignatureError`].
 pub fn verify(envelope: &Envelope, key: &PublicKey) -> Result<(), SignatureError> {
     let message = pae(&envelope.payload_type, &envelope.payload);
-    let mut named = envelope.signatures.iter().filter(|(id, _)| id == key.id().as_str()).peekable();
+    let mut named = envelope
+        .signatures
+        .iter()
+        .filter(|(id, _)| id == key.id().as_str())
+        .peekable();
     if named.peek().is_none() {
-        let others: Vec<&str> = envelope.signatures.iter().map(|(id, _)| id.as_str()).collect();
+        let others: Vec<&str> = envelope
+            .signatures
+            .iter()
+            .map(|(id, _)| id.as_str())
+            .collect();
         return Err(SignatureError::OtherKey(shorten(&others.join(", "))));
     }
     if named.any(|(_, signature)| key.verifies(&message, signature)) {
@@ -162,16 +207,28 @@ mod tests {
         assert_eq!(verify(&envelope, key.public()), Ok(()));
         assert_eq!(
             verify(&envelope, other.public()),
-            Err(SignatureError::OtherKey(key.public().id().as_str().to_owned()))
+            Err(SignatureError::OtherKey(
+                key.public().id().as_str().to_owned()
+            ))
         );
         for at in 0..64 {
             let mut bad = envelope.clone();
             bad.signatures[0].1[at] ^= 1;
-            assert_eq!(verify(&bad, key.public()), Err(SignatureError::Invalid), "byte {at}");
+            assert_eq!(
+                verify(&bad, key.public()),
+                Err(SignatureError::Invalid),
+                "byte {at}"
+            );
         }
         for change in [
-            Envelope { payload: b"hellp".to_vec(), ..envelope.clone() },
-            Envelope { payload_type: "text/plaim".into(), ..envelope.clone() },
+            Envelope {
+                payload: b"hellp".to_vec(),
+                ..envelope.clone()
+            },
+            Envelope {
+                payload_type: "text/plaim".into(),
+                ..envelope.clone()
+            },
         ] {
             assert_eq!(verify(&change, key.public()), Err(SignatureError::Invalid));
         }
@@ -183,20 +240,50 @@ mod tests {
         for (text, expected) in [
             ("null", ""),
             ("[]", ""),
-            (r#"{"payloadType":"t","payload":"","signatures":[],"x":1}"#, ""),
-            (r#"{"payloadType":"t","payload":"","payload":"","signatures":[]}"#, ""),
-            (r#"{"payloadType":1,"payload":"","signatures":[{"keyid":"","sig":""}]}"#, "/payloadType"),
-            (r#"{"payloadType":"t","payload":"*","signatures":[{"keyid":"","sig":""}]}"#, "/payload"),
-            (r#"{"payloadType":"t","payload":"","signatures":[]}"#, "/signatures"),
-            (r#"{"payloadType":"t","payload":"","signatures":[{"keyid":""}]}"#, "/signatures/0"),
-            (r#"{"payloadType":"t","payload":"","signatures":[{"keyid":"","sig":"","cert":""}]}"#, "/signatures/0"),
-            (r#"{"payloadType":"t","payload":"","signatures":[{"keyid":"","sig":"a"}]}"#, "/signatures/0/sig"),
+            (
+                r#"{"payloadType":"t","payload":"","signatures":[],"x":1}"#,
+                "",
+            ),
+            (
+                r#"{"payloadType":"t","payload":"","payload":"","signatures":[]}"#,
+                "",
+            ),
+            (
+                r#"{"payloadType":1,"payload":"","signatures":[{"keyid":"","sig":""}]}"#,
+                "/payloadType",
+            ),
+            (
+                r#"{"payloadType":"t","payload":"*","signatures":[{"keyid":"","sig":""}]}"#,
+                "/payload",
+            ),
+            (
+                r#"{"payloadType":"t","payload":"","signatures":[]}"#,
+                "/signatures",
+            ),
+            (
+                r#"{"payloadType":"t","payload":"","signatures":[{"keyid":""}]}"#,
+                "/signatures/0",
+            ),
+            (
+                r#"{"payloadType":"t","payload":"","signatures":[{"keyid":"","sig":"","cert":""}]}"#,
+                "/signatures/0",
+            ),
+            (
+                r#"{"payloadType":"t","payload":"","signatures":[{"keyid":"","sig":"a"}]}"#,
+                "/signatures/0/sig",
+            ),
         ] {
             assert_eq!(pointer(text).as_deref(), Some(expected), "{text}");
         }
         for payload in ["_-8=", "_-8", "/+8=", "/+8"] {
-            let text = format!(r#"{{"payloadType":"t","payload":"{payload}","signatures":[{{"keyid":"k","sig":"AA"}}]}}"#);
-            assert_eq!(Envelope::parse(text.as_bytes()).unwrap().payload, [0xff, 0xef], "{payload}");
+            let text = format!(
+                r#"{{"payloadType":"t","payload":"{payload}","signatures":[{{"keyid":"k","sig":"AA"}}]}}"#
+            );
+            assert_eq!(
+                Envelope::parse(text.as_bytes()).unwrap().payload,
+                [0xff, 0xef],
+                "{payload}"
+            );
         }
     }
 }

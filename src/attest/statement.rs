@@ -50,18 +50,30 @@ impl Statement {
         let error = |pointer, message: String| StatementError { pointer, message };
         if envelope.payload_type != PAYLOAD_TYPE {
             let found = shorten(&envelope.payload_type);
-            return Err(error("", format!("expected the payload type {PAYLOAD_TYPE}, found {found:?}")));
+            return Err(error(
+                "",
+                format!("expected the payload type {PAYLOAD_TYPE}, found {found:?}"),
+            ));
         }
-        let value = json::parse(&envelope.payload).map_err(|e| error("", format!("the payload is not JSON: {e}")))?;
-        for (name, pointer, expected) in
-            [("_type", "/_type", STATEMENT_TYPE), ("predicateType", "/predicateType", predicate_type)]
-        {
+        let value = json::parse(&envelope.payload)
+            .map_err(|e| error("", format!("the payload is not JSON: {e}")))?;
+        for (name, pointer, expected) in [
+            ("_type", "/_type", STATEMENT_TYPE),
+            ("predicateType", "/predicateType", predicate_type),
+        ] {
             let found = value.get(name).and_then(Json::as_str);
             if found != Some(expected) {
-                return Err(error(pointer, format!("expected {expected}, found {}", shown(value.get(name)))));
+                return Err(error(
+                    pointer,
+                    format!("expected {expected}, found {}", shown(value.get(name))),
+                ));
             }
         }
-        let subject = match value.get("subject").and_then(Json::as_array).map(Vec::as_slice) {
+        let subject = match value
+            .get("subject")
+            .and_then(Json::as_array)
+            .map(Vec::as_slice)
+        {
             Some([one]) => one,
             _ => return Err(error("/subject", "expected exactly one subject".into())),
         };
@@ -76,13 +88,21 @@ impl Statement {
             .and_then(|d| d.get("sha256"))
             .and_then(Json::as_str)
             .and_then(Digest::from_hex)
-            .ok_or_else(|| error("/subject/0/digest", "expected exactly a sha256 of 64 hex digits".into()))?;
+            .ok_or_else(|| {
+                error(
+                    "/subject/0/digest",
+                    "expected exactly a sha256 of 64 hex digits".into(),
+                )
+            })?;
         let predicate = value
             .get("predicate")
             .filter(|p| p.is_object())
             .ok_or_else(|| error("/predicate", "expected an object".into()))?;
         Ok(Self {
-            subject: Subject { name: name.to_owned(), digest },
+            subject: Subject {
+                name: name.to_owned(),
+                digest,
+            },
             predicate: predicate.clone(),
             canonical: json::canonical(&value) == envelope.payload,
         })

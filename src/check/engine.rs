@@ -6,7 +6,9 @@ use crate::model::{KeyId, Timestamp, json};
 use crate::policy::{Policy, RuleInfo, TrustRegistry};
 
 use super::evidence::{self, Evidence};
-use super::{CapabilityItem, Check, Context, Documents, MemoryItem, Place, RULES, Rule, Scope, Sink};
+use super::{
+    CapabilityItem, Check, Context, Documents, MemoryItem, Place, RULES, Rule, Scope, Sink,
+};
 
 /// What a check depends on besides the bytes.
 #[derive(Clone, Copy)]
@@ -41,7 +43,11 @@ pub struct Checked {
 impl Rule {
     /// What the policy must know of the rule.
     pub fn info(&self) -> RuleInfo {
-        RuleInfo { code: self.code, level: self.level, fixed: self.fixed }
+        RuleInfo {
+            code: self.code,
+            level: self.level,
+            fixed: self.fixed,
+        }
     }
 }
 
@@ -60,7 +66,13 @@ pub fn check(path: &str, bytes: &[u8], settings: Settings<'_>) -> Result<Checked
     report_faults(path, &opened.faults, settings.policy, &mut findings);
     let Some(cartridge) = opened.cartridge else {
         findings.sort();
-        return Ok(Checked { cartridge: None, evidence: None, documents: None, findings, clean: false });
+        return Ok(Checked {
+            cartridge: None,
+            evidence: None,
+            documents: None,
+            findings,
+            clean: false,
+        });
     };
     let documents = Documents::of(&cartridge);
     let evidence = evidence::gather(&cartridge, settings.trust, settings.own_keys, settings.now);
@@ -87,19 +99,35 @@ pub fn check(path: &str, bytes: &[u8], settings: Settings<'_>) -> Result<Checked
                 | Family::Harness
                 | Family::LoopContext => true,
                 Family::Integrity => f.code == "integrity-duplicate-row",
-                Family::Signature | Family::SaveZone | Family::Registry | Family::History | Family::Policy => false,
+                Family::Signature
+                | Family::SaveZone
+                | Family::Registry
+                | Family::History
+                | Family::Policy => false,
             }
     };
     let clean = !findings.iter().any(unclean);
-    Ok(Checked { evidence: Some(evidence), documents: Some(documents), cartridge: Some(cartridge), findings, clean })
+    Ok(Checked {
+        evidence: Some(evidence),
+        documents: Some(documents),
+        cartridge: Some(cartridge),
+        findings,
+        clean,
+    })
 }
 
 fn report_faults(path: &str, faults: &[Fault], policy: &Policy, findings: &mut Vec<Finding>) {
     for rule in RULES {
-        let Check::Fault(kind) = rule.check else { continue };
+        let Check::Fault(kind) = rule.check else {
+            continue;
+        };
         let mut sink = Sink::new(rule, path, policy.level(rule.info()), findings);
         for fault in faults.iter().filter(|f| f.kind == kind) {
-            let place = Place { table: fault.table, row: fault.row.clone(), pointer: None };
+            let place = Place {
+                table: fault.table,
+                row: fault.row.clone(),
+                pointer: None,
+            };
             sink.report(place, fault.message.as_str());
         }
     }
@@ -115,7 +143,12 @@ fn run(path: &str, context: &Context<'_>, settings: Settings<'_>, findings: &mut
         match rule.check {
             Check::Evidence(kind) => {
                 let mut sink = Sink::new(rule, path, level, findings);
-                for issue in context.evidence.issues.iter().filter(|issue| issue.kind == kind) {
+                for issue in context
+                    .evidence
+                    .issues
+                    .iter()
+                    .filter(|issue| issue.kind == kind)
+                {
                     sink.report(issue.place.clone(), issue.message.as_str());
                 }
             }
@@ -127,11 +160,19 @@ fn run(path: &str, context: &Context<'_>, settings: Settings<'_>, findings: &mut
     // One sink a rule for all records of the file, so that the count of what is left out is the file's.
     let mut sinks: Vec<(&'static Rule, Sink<'_>)> = record_findings
         .iter_mut()
-        .map(|(rule, list)| (*rule, Sink::new(rule, path, policy.level(rule.info()), list)))
+        .map(|(rule, list)| {
+            (
+                *rule,
+                Sink::new(rule, path, policy.level(rule.info()), list),
+            )
+        })
         .collect();
     for row in &context.cartridge.memory {
         let payload = json::parse(row.payload.as_bytes());
-        let item = MemoryItem { row, payload: &payload };
+        let item = MemoryItem {
+            row,
+            payload: &payload,
+        };
         for (rule, sink) in &mut sinks {
             if let Check::Memory(run) = rule.check {
                 run(context, &item, sink);
@@ -140,7 +181,10 @@ fn run(path: &str, context: &Context<'_>, settings: Settings<'_>, findings: &mut
     }
     for row in &context.cartridge.capabilities {
         let record = json::parse(row.json.as_bytes());
-        let item = CapabilityItem { row, record: &record };
+        let item = CapabilityItem {
+            row,
+            record: &record,
+        };
         for (rule, sink) in &mut sinks {
             if let Check::Capability(run) = rule.check {
                 run(context, &item, sink);

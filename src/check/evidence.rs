@@ -163,17 +163,31 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     /// The signed object of this source is reported to differ, so what follows from the source differs too.
     fn is_stale(&self, source_ref: &str) -> bool {
-        self.issues.iter().any(|i| i.kind == IssueKind::Object && i.place.row.as_deref() == Some(source_ref))
+        self.issues
+            .iter()
+            .any(|i| i.kind == IssueKind::Object && i.place.row.as_deref() == Some(source_ref))
     }
 
     fn issue(&mut self, kind: IssueKind, place: Place, message: impl Into<String>) {
-        self.issues.push(Issue { kind, place, message: message.into() });
+        self.issues.push(Issue {
+            kind,
+            place,
+            message: message.into(),
+        });
     }
 }
 
 /// Gathers the evidence. `own` are the verifier's own keys, for the trust value `local`; an index has none.
-pub fn gather(cartridge: &Cartridge, trust: &TrustRegistry, own: &[KeyId], now: &Timestamp) -> Evidence {
-    let mut g = Gathering { cartridge, issues: Vec::new() };
+pub fn gather(
+    cartridge: &Cartridge,
+    trust: &TrustRegistry,
+    own: &[KeyId],
+    now: &Timestamp,
+) -> Evidence {
+    let mut g = Gathering {
+        cartridge,
+        issues: Vec::new(),
+    };
     objects(&mut g);
     coverage(&mut g);
     derived(&mut g);
@@ -185,20 +199,34 @@ pub fn gather(cartridge: &Cartridge, trust: &TrustRegistry, own: &[KeyId], now: 
     let tampering = g.issues.iter().find(|i| i.kind.is_tampering());
     let (trust, summary) = match (tampering, &signed) {
         (Some(issue), _) => (Trust::Tampered, tampered_summary(issue)),
-        (None, _) if g.issues.iter().any(|i| i.kind == IssueKind::Absent) => {
-            (Trust::Legacy, "no signature; nothing vouches for the content.".to_owned())
-        }
-        (None, None) => (Trust::Portable, "signature not checked: no public key to verify it with".to_owned()),
+        (None, _) if g.issues.iter().any(|i| i.kind == IssueKind::Absent) => (
+            Trust::Legacy,
+            "no signature; nothing vouches for the content.".to_owned(),
+        ),
+        (None, None) => (
+            Trust::Portable,
+            "signature not checked: no public key to verify it with".to_owned(),
+        ),
         (None, Some(signed)) => origin(cartridge, signed, trust, own, now),
     };
-    Evidence { manifest: manifest.code_point, issues: g.issues, signed, trust, summary }
+    Evidence {
+        manifest: manifest.code_point,
+        issues: g.issues,
+        signed,
+        trust,
+        summary,
+    }
 }
 
 /// The digest that an object's source has now, if the source is there.
 fn live_digest(cartridge: &Cartridge, source_ref: &str) -> Option<Digest> {
     match source_ref.split_once(':') {
-        Some(("memory", id)) => cartridge.memory_row(id).map(|row| Digest::of(row.payload.as_bytes())),
-        Some(("capability", id)) => cartridge.capability(id).map(|row| Digest::of(row.json.as_bytes())),
+        Some(("memory", id)) => cartridge
+            .memory_row(id)
+            .map(|row| Digest::of(row.payload.as_bytes())),
+        Some(("capability", id)) => cartridge
+            .capability(id)
+            .map(|row| Digest::of(row.json.as_bytes())),
         Some(("cartridge", key)) => cartridge
             .meta(key)
             .map(|value| Digest::of(&json::canonical(&json!({"key": key, "value": value})))),
@@ -212,11 +240,17 @@ fn objects(g: &mut Gathering<'_>) {
         let place = || Place::row("objects", &object.source_ref);
         match live_digest(g.cartridge, &object.source_ref) {
             None => {
-                let message = format!("the signed object {:?} has no source in the cartridge", shorten(&object.source_ref));
+                let message = format!(
+                    "the signed object {:?} has no source in the cartridge",
+                    shorten(&object.source_ref)
+                );
                 g.issue(IssueKind::Object, place(), message);
             }
             Some(live) if live.to_string() != object.oid => {
-                let message = format!("expected the digest {}, found {live} in the content", shorten(&object.oid));
+                let message = format!(
+                    "expected the digest {}, found {live} in the content",
+                    shorten(&object.oid)
+                );
                 g.issue(IssueKind::Object, place(), message);
             }
             Some(_) => {}
@@ -234,15 +268,31 @@ fn coverage(g: &mut Gathering<'_>) {
         .map(|file| (file.digest, file.name.as_str()))
         .collect();
 
-    for file in cartridge.files.iter().filter(|f| f.zone() != Some(Zone::Save) && !named.contains(f.name.as_str())) {
+    for file in cartridge
+        .files
+        .iter()
+        .filter(|f| f.zone() != Some(Zone::Save) && !named.contains(f.name.as_str()))
+    {
         let place = Place::row("sqlar", &file.name);
         match signed_files.get(&file.digest) {
-            None => g.issue(IssueKind::Stowaway, place, "the signature does not cover this file: no object names it"),
+            None => g.issue(
+                IssueKind::Stowaway,
+                place,
+                "the signature does not cover this file: no object names it",
+            ),
             Some(other) => {
                 let lower = file.name.to_ascii_lowercase();
-                let meaningful = lower.ends_with("/skill.md") || SPEC_PATHS.contains(&lower.as_str());
-                let kind = if meaningful { IssueKind::Alias } else { IssueKind::SharedContent };
-                let message = format!("no object names this file; its bytes are those of {:?}", shorten(other));
+                let meaningful =
+                    lower.ends_with("/skill.md") || SPEC_PATHS.contains(&lower.as_str());
+                let kind = if meaningful {
+                    IssueKind::Alias
+                } else {
+                    IssueKind::SharedContent
+                };
+                let message = format!(
+                    "no object names this file; its bytes are those of {:?}",
+                    shorten(other)
+                );
                 g.issue(kind, place, message);
             }
         }
@@ -250,19 +300,31 @@ fn coverage(g: &mut Gathering<'_>) {
     for row in cartridge.memory.iter().filter(|m| m.zone == Zone::Rom) {
         if !named.contains(format!("memory:{}", row.id).as_str()) {
             let place = Place::row("memory", &row.id);
-            g.issue(IssueKind::Stowaway, place, "the signature does not cover this record: no object names it");
+            g.issue(
+                IssueKind::Stowaway,
+                place,
+                "the signature does not cover this record: no object names it",
+            );
         }
     }
     for row in &cartridge.capabilities {
         if !named.contains(format!("capability:{}", row.id).as_str()) {
             let place = Place::row("capabilities", &row.id);
-            g.issue(IssueKind::Stowaway, place, "the signature does not cover this capability: no object names it");
+            g.issue(
+                IssueKind::Stowaway,
+                place,
+                "the signature does not cover this capability: no object names it",
+            );
         }
     }
     for key in ROM_BOUND_KEYS {
         if cartridge.meta(key).is_some() && !named.contains(format!("cartridge:{key}").as_str()) {
             let place = Place::row("cartridge", *key);
-            g.issue(IssueKind::Stowaway, place, "the signature does not cover this metadata: no object names it");
+            g.issue(
+                IssueKind::Stowaway,
+                place,
+                "the signature does not cover this metadata: no object names it",
+            );
         }
     }
 }
@@ -272,7 +334,11 @@ fn derived(g: &mut Gathering<'_>) {
     for row in &g.cartridge.skills {
         let place = Place::row("acx_skill", &row.path);
         match g.cartridge.file(&row.path) {
-            None => g.issue(IssueKind::SkillCache, place, "the row's SKILL.md is not in the archive"),
+            None => g.issue(
+                IssueKind::SkillCache,
+                place,
+                "the row's SKILL.md is not in the archive",
+            ),
             Some(file) if file.digest.hex() != row.content_sha256 => {
                 let message = format!(
                     "content_sha256: expected {} (its SKILL.md's), found {:?}",
@@ -292,11 +358,23 @@ fn derived(g: &mut Gathering<'_>) {
         .filter_map(|i| i.place.row.as_deref()?.strip_prefix("memory:"))
         .collect();
     let mut found = Vec::new();
-    for row in g.cartridge.memory.iter().filter(|row| !stale.contains(row.id.as_str())) {
+    for row in g
+        .cartridge
+        .memory
+        .iter()
+        .filter(|row| !stale.contains(row.id.as_str()))
+    {
         let live = Digest::of(row.payload.as_bytes()).to_string();
         if row.oid != live {
-            let message = format!("oid: expected {live} (the payload's digest), found {:?}", shorten(&row.oid));
-            found.push(Issue { kind: IssueKind::MemoryOid, place: Place::row("memory", &row.id), message });
+            let message = format!(
+                "oid: expected {live} (the payload's digest), found {:?}",
+                shorten(&row.oid)
+            );
+            found.push(Issue {
+                kind: IssueKind::MemoryOid,
+                place: Place::row("memory", &row.id),
+                message,
+            });
         }
     }
     g.issues.extend(found);
@@ -314,7 +392,11 @@ struct Manifests {
 impl Manifests {
     fn of(cartridge: &Cartridge) -> Self {
         // `Cartridge::objects` is in code point order already: the order of UTF-8 bytes is that of code points.
-        let rom: Vec<_> = cartridge.objects.iter().filter(|o| o.zone == Zone::Rom).collect();
+        let rom: Vec<_> = cartridge
+            .objects
+            .iter()
+            .filter(|o| o.zone == Zone::Rom)
+            .collect();
         let hash = |objects: &[&crate::container::ObjectRow]| {
             let list: Vec<_> = objects
                 .iter()
@@ -323,10 +405,18 @@ impl Manifests {
             Digest::of(&json::canonical(&list))
         };
         let utf16_key = |o: &&crate::container::ObjectRow| -> (Vec<u16>, Vec<u16>) {
-            (o.kind.encode_utf16().collect(), o.source_ref.encode_utf16().collect())
+            (
+                o.kind.encode_utf16().collect(),
+                o.source_ref.encode_utf16().collect(),
+            )
         };
         // The orders differ only where a code point beyond the Basic Multilingual Plane meets one of U+E000 to U+FFFF.
-        let astral = rom.iter().any(|o| o.source_ref.chars().chain(o.kind.chars()).any(|c| c > '\u{ffff}'));
+        let astral = rom.iter().any(|o| {
+            o.source_ref
+                .chars()
+                .chain(o.kind.chars())
+                .any(|c| c > '\u{ffff}')
+        });
         let utf16 = astral
             .then(|| {
                 let mut sorted = rom.clone();
@@ -335,7 +425,10 @@ impl Manifests {
             })
             .filter(|sorted| sorted.iter().zip(&rom).any(|(a, b)| a.oid != b.oid))
             .map(|sorted| hash(&sorted));
-        let mut lines: Vec<String> = rom.iter().map(|o| format!("{}  {}", o.oid, o.source_ref)).collect();
+        let mut lines: Vec<String> = rom
+            .iter()
+            .map(|o| format!("{}  {}", o.oid, o.source_ref))
+            .collect();
         lines.sort();
         Self {
             code_point: hash(&rom),
@@ -357,13 +450,24 @@ fn newest<'a>(g: &mut Gathering<'a>) -> Option<&'a SignatureRow> {
     let cartridge: &'a Cartridge = g.cartridge;
     if cartridge.signatures.is_empty() {
         let message = "expected a signature row with the target rom-manifest, found none";
-        g.issue(IssueKind::Absent, Place { table: Some("signatures"), ..Place::file() }, message);
+        g.issue(
+            IssueKind::Absent,
+            Place {
+                table: Some("signatures"),
+                ..Place::file()
+            },
+            message,
+        );
     }
     for row in &cartridge.signatures {
         match Timestamp::try_from(row.created_at.as_str()) {
             Err(malformed) => {
                 let place = Place::row("signatures", &row.sig_id);
-                g.issue(IssueKind::Envelope, place, format!("created_at: {malformed}"));
+                g.issue(
+                    IssueKind::Envelope,
+                    place,
+                    format!("created_at: {malformed}"),
+                );
                 return None;
             }
             Ok(at) => {
@@ -387,46 +491,81 @@ fn signature(
     trust: &TrustRegistry,
     now: &Timestamp,
 ) -> Option<Signed> {
-    let place = |pointer: &str| Place::pointer("signatures", &row.sig_id, format!("/envelope{pointer}"));
+    let place =
+        |pointer: &str| Place::pointer("signatures", &row.sig_id, format!("/envelope{pointer}"));
     let envelope = match Envelope::parse(row.envelope.as_bytes()) {
         Ok(envelope) => envelope,
         Err(e) => {
-            g.issue(IssueKind::Envelope, place(&e.pointer), format!("not a DSSE envelope: {}", e.message));
+            g.issue(
+                IssueKind::Envelope,
+                place(&e.pointer),
+                format!("not a DSSE envelope: {}", e.message),
+            );
             return None;
         }
     };
     if row.alg != "ed25519" {
         let message = format!("alg: expected ed25519, found {:?}", shorten(&row.alg));
-        g.issue(IssueKind::Key, Place::row("signatures", &row.sig_id), message);
+        g.issue(
+            IssueKind::Key,
+            Place::row("signatures", &row.sig_id),
+            message,
+        );
         return None;
     }
     let key = key(g, row, &envelope, trust)?;
     match attest::verify(&envelope, &key) {
         Ok(()) => {}
         Err(SignatureError::OtherKey(named)) => {
-            let message = format!("the signature names the key {named}, the key that comes with it is {}", key.id());
+            let message = format!(
+                "the signature names the key {named}, the key that comes with it is {}",
+                key.id()
+            );
             g.issue(IssueKind::Key, place("/signatures"), message);
             return None;
         }
         Err(SignatureError::Invalid) => {
-            let message = format!("the signature is not the key's: {} did not sign this statement", key.id());
+            let message = format!(
+                "the signature is not the key's: {} did not sign this statement",
+                key.id()
+            );
             g.issue(IssueKind::Invalid, place("/signatures"), message);
             return None;
         }
     }
     if row.keyid != key.id().as_str() {
-        let message = format!("keyid: expected {}, found {:?}", key.id(), shorten(&row.keyid));
-        g.issue(IssueKind::Key, Place::row("signatures", &row.sig_id), message);
+        let message = format!(
+            "keyid: expected {}, found {:?}",
+            key.id(),
+            shorten(&row.keyid)
+        );
+        g.issue(
+            IssueKind::Key,
+            Place::row("signatures", &row.sig_id),
+            message,
+        );
     }
     if trust.get(key.id()).is_some_and(|entry| entry.compromised()) {
-        let message = format!("the signer's key {} is revoked: it was compromised", key.id());
-        g.issue(IssueKind::Compromised, Place::row("signatures", &row.sig_id), message);
+        let message = format!(
+            "the signer's key {} is revoked: it was compromised",
+            key.id()
+        );
+        g.issue(
+            IssueKind::Compromised,
+            Place::row("signatures", &row.sig_id),
+            message,
+        );
     }
     statement(g, row, &envelope, key, manifests, now)
 }
 
 /// The key to verify with: the one that comes with the signature, else the trust registry's for the key id.
-fn key(g: &mut Gathering<'_>, row: &SignatureRow, envelope: &Envelope, trust: &TrustRegistry) -> Option<PublicKey> {
+fn key(
+    g: &mut Gathering<'_>,
+    row: &SignatureRow,
+    envelope: &Envelope,
+    trust: &TrustRegistry,
+) -> Option<PublicKey> {
     let place = Place::row("signatures", &row.sig_id);
     if let Some(pem) = &row.public_key_pem {
         return match PublicKey::from_pem(pem) {
@@ -443,7 +582,8 @@ fn key(g: &mut Gathering<'_>, row: &SignatureRow, envelope: &Envelope, trust: &T
         .find_map(|(id, _)| trust.get(&KeyId::try_from(id.as_str()).ok()?))
         .map(|entry| entry.key.clone());
     if known.is_none() {
-        let message = "no public key comes with the signature, and the trust registry has none of its key id";
+        let message =
+            "no public key comes with the signature, and the trust registry has none of its key id";
         g.issue(IssueKind::NoKey, place, message);
     }
     known
@@ -457,7 +597,13 @@ fn statement(
     manifests: &Manifests,
     now: &Timestamp,
 ) -> Option<Signed> {
-    let place = |pointer: &str| Place::pointer("signatures", &row.sig_id, format!("/envelope/payload{pointer}"));
+    let place = |pointer: &str| {
+        Place::pointer(
+            "signatures",
+            &row.sig_id,
+            format!("/envelope/payload{pointer}"),
+        )
+    };
     let statement = match Statement::of_envelope(envelope, PREDICATE_TYPE) {
         Ok(statement) => statement,
         Err(e) => {
@@ -466,52 +612,100 @@ fn statement(
         }
     };
     if !statement.canonical {
-        g.issue(IssueKind::NotCanonical, place(""), "the signed statement is not in canonical form (RFC 8785)");
+        g.issue(
+            IssueKind::NotCanonical,
+            place(""),
+            "the signed statement is not in canonical form (RFC 8785)",
+        );
     }
-    let expected_id = g.cartridge.meta("acx.cartridge_id").unwrap_or_default().to_owned();
+    let expected_id = g
+        .cartridge
+        .meta("acx.cartridge_id")
+        .unwrap_or_default()
+        .to_owned();
     if statement.subject.name != expected_id && !g.is_stale("cartridge:acx.cartridge_id") {
         let found = shorten(&statement.subject.name);
-        let message = format!("expected the cartridge {:?}, found {found:?}", shorten(&expected_id));
+        let message = format!(
+            "expected the cartridge {:?}, found {found:?}",
+            shorten(&expected_id)
+        );
         g.issue(IssueKind::Subject, place("/subject/0/name"), message);
     }
     let subject = statement.subject.digest;
     let predicate = &statement.predicate;
     let member = |name: &str| predicate.get(name).filter(|v| !v.is_null());
-    for (name, pointer) in [("romDigest", "/predicate/romDigest"), ("manifestHash", "/predicate/manifestHash")] {
+    for (name, pointer) in [
+        ("romDigest", "/predicate/romDigest"),
+        ("manifestHash", "/predicate/manifestHash"),
+    ] {
         if let Some(found) = member(name).filter(|v| v.as_str() != Some(&subject.to_string())) {
-            let message = format!("expected {subject} (the subject's digest), found {}", shorten(&found.to_string()));
+            let message = format!(
+                "expected {subject} (the subject's digest), found {}",
+                shorten(&found.to_string())
+            );
             g.issue(IssueKind::Predicate, place(pointer), message);
         }
     }
     manifest(g, row, &subject, manifests);
 
     for (name, expected) in [
-        ("checksumHash", serde_json::Value::from(manifests.checksum.to_string())),
+        (
+            "checksumHash",
+            serde_json::Value::from(manifests.checksum.to_string()),
+        ),
         ("fileCount", serde_json::Value::from(manifests.objects)),
     ] {
-        if let Some(found) = member(name).filter(|found| **found != expected && manifests.is(&subject)) {
+        if let Some(found) =
+            member(name).filter(|found| **found != expected && manifests.is(&subject))
+        {
             let message = format!("expected {expected}, found {}", shorten(&found.to_string()));
-            g.issue(IssueKind::Tally, place(&format!("/predicate/{name}")), message);
+            g.issue(
+                IssueKind::Tally,
+                place(&format!("/predicate/{name}")),
+                message,
+            );
         }
     }
-    let publisher = g.cartridge.meta("acx.publisher_id").unwrap_or_default().to_owned();
+    let publisher = g
+        .cartridge
+        .meta("acx.publisher_id")
+        .unwrap_or_default()
+        .to_owned();
     let same_publisher = member("publisherId").and_then(|v| v.as_str()) == Some(&publisher);
     if !same_publisher && !g.is_stale("cartridge:acx.publisher_id") {
-        let found = member("publisherId").map_or_else(|| "nothing".to_owned(), |v| shorten(&v.to_string()));
-        let message = format!("expected {:?} (acx.publisher_id), found {found}", shorten(&publisher));
-        g.issue(IssueKind::Publisher, place("/predicate/publisherId"), message);
+        let found =
+            member("publisherId").map_or_else(|| "nothing".to_owned(), |v| shorten(&v.to_string()));
+        let message = format!(
+            "expected {:?} (acx.publisher_id), found {found}",
+            shorten(&publisher)
+        );
+        g.issue(
+            IssueKind::Publisher,
+            place("/predicate/publisherId"),
+            message,
+        );
     }
-    let signed_at = member("signedAt").and_then(|v| v.as_str()).unwrap_or_default();
+    let signed_at = member("signedAt")
+        .and_then(|v| v.as_str())
+        .unwrap_or_default();
     match Timestamp::try_from(signed_at) {
         Ok(signed_at) => {
             if now.is_before(&signed_at) {
                 let message = format!("signed at {signed_at}, which is after now ({now})");
                 g.issue(IssueKind::Future, place("/predicate/signedAt"), message);
             }
-            Some(Signed { key, manifest: subject, signed_at })
+            Some(Signed {
+                key,
+                manifest: subject,
+                signed_at,
+            })
         }
         Err(malformed) => {
-            g.issue(IssueKind::Predicate, place("/predicate/signedAt"), malformed.to_string());
+            g.issue(
+                IssueKind::Predicate,
+                place("/predicate/signedAt"),
+                malformed.to_string(),
+            );
             None
         }
     }
@@ -521,21 +715,41 @@ fn statement(
 fn manifest(g: &mut Gathering<'_>, row: &SignatureRow, subject: &Digest, manifests: &Manifests) {
     if manifests.is(subject) {
         if manifests.code_point != *subject {
-            let message = "the signed manifest is sorted by UTF-16 code units instead of code points";
-            g.issue(IssueKind::Utf16Order, Place::row("signatures", &row.sig_id), message);
+            let message =
+                "the signed manifest is sorted by UTF-16 code units instead of code points";
+            g.issue(
+                IssueKind::Utf16Order,
+                Place::row("signatures", &row.sig_id),
+                message,
+            );
         }
         return;
     }
     let recorded = |text: &str| Digest::try_from(text).is_ok_and(|digest| manifests.is(&digest));
     let found = manifests.code_point;
     // Content whose recorded hashes all fit, under a statement about something else: the statement is the odd one.
-    if recorded(&row.manifest_hash) && g.cartridge.meta("acx.rom_manifest_hash").is_some_and(recorded) {
+    if recorded(&row.manifest_hash)
+        && g.cartridge
+            .meta("acx.rom_manifest_hash")
+            .is_some_and(recorded)
+    {
         let message = format!("the signed digest is {subject}, that of the content is {found}");
-        let place = Place::pointer("signatures", &row.sig_id, "/envelope/payload/subject/0/digest");
+        let place = Place::pointer(
+            "signatures",
+            &row.sig_id,
+            "/envelope/payload/subject/0/digest",
+        );
         g.issue(IssueKind::Subject, place, message);
     } else if !g.issues.iter().any(|i| i.kind == IssueKind::Object) {
         let message = format!("the signed manifest is {subject}, that of the content is {found}");
-        g.issue(IssueKind::Manifest, Place { table: Some("objects"), ..Place::file() }, message);
+        g.issue(
+            IssueKind::Manifest,
+            Place {
+                table: Some("objects"),
+                ..Place::file()
+            },
+            message,
+        );
     }
 }
 
@@ -547,7 +761,10 @@ fn recorded_hash(
     signed: Option<&Signed>,
 ) {
     let content_differs = g.issues.iter().any(|i| {
-        matches!(i.kind, IssueKind::Object | IssueKind::Manifest | IssueKind::Subject)
+        matches!(
+            i.kind,
+            IssueKind::Object | IssueKind::Manifest | IssueKind::Subject
+        )
     });
     if content_differs {
         return;
@@ -561,23 +778,36 @@ fn recorded_hash(
     if !meta.as_deref().is_some_and(fits) {
         let found = meta.map_or_else(|| "nothing".to_owned(), |m| format!("{:?}", shorten(&m)));
         let message = format!("expected {expected} (the recomputed manifest), found {found}");
-        g.issue(IssueKind::RecordedHash, Place::row("cartridge", "acx.rom_manifest_hash"), message);
+        g.issue(
+            IssueKind::RecordedHash,
+            Place::row("cartridge", "acx.rom_manifest_hash"),
+            message,
+        );
     }
     if let Some(row) = newest.filter(|row| !fits(&row.manifest_hash)) {
         let found = shorten(&row.manifest_hash);
-        let message = format!("manifest_hash: expected {expected} (the recomputed manifest), found {found:?}");
-        g.issue(IssueKind::RecordedHash, Place::row("signatures", &row.sig_id), message);
+        let message = format!(
+            "manifest_hash: expected {expected} (the recomputed manifest), found {found:?}"
+        );
+        g.issue(
+            IssueKind::RecordedHash,
+            Place::row("signatures", &row.sig_id),
+            message,
+        );
     }
 }
 
 fn tampered_summary(issue: &Issue) -> String {
     match issue.kind {
-        IssueKind::Object => "ROM content diverges from signed manifest (object hash mismatch).".to_owned(),
+        IssueKind::Object => {
+            "ROM content diverges from signed manifest (object hash mismatch).".to_owned()
+        }
         IssueKind::Manifest | IssueKind::RecordedHash => {
             "ROM content diverges from signed manifest (manifest hash mismatch).".to_owned()
         }
         IssueKind::Stowaway | IssueKind::Alias => {
-            "ROM content diverges from signed manifest (content that the signature does not cover).".to_owned()
+            "ROM content diverges from signed manifest (content that the signature does not cover)."
+                .to_owned()
         }
         IssueKind::SkillCache | IssueKind::MemoryOid => {
             "a derived column diverges from the signed content.".to_owned()
@@ -596,15 +826,32 @@ fn origin(
     now: &Timestamp,
 ) -> (Trust, String) {
     let Some(entry) = trust.get(signed.key.id()) else {
-        return (Trust::Portable, "signature valid, signer not in your trust registry".to_owned());
+        return (
+            Trust::Portable,
+            "signature valid, signer not in your trust registry".to_owned(),
+        );
     };
-    let publisher = cartridge.meta("acx.publisher_id").and_then(|p| PublisherId::try_from(p).ok());
+    let publisher = cartridge
+        .meta("acx.publisher_id")
+        .and_then(|p| PublisherId::try_from(p).ok());
     let Some(publisher) = publisher else {
-        return (Trust::Portable, "signature valid, but acx.publisher_id is no publisher id".to_owned());
+        return (
+            Trust::Portable,
+            "signature valid, but acx.publisher_id is no publisher id".to_owned(),
+        );
     };
     match entry.eligible(&publisher, Some(&signed.signed_at), now) {
-        Err(reason) => (Trust::Portable, format!("signature valid, but the signer's key is not eligible: {reason}")),
-        Ok(()) if own.contains(signed.key.id()) => (Trust::Local, "signature valid, signed by your own key".to_owned()),
-        Ok(()) => (Trust::Trusted, format!("signature valid, signer trusted for {publisher}")),
+        Err(reason) => (
+            Trust::Portable,
+            format!("signature valid, but the signer's key is not eligible: {reason}"),
+        ),
+        Ok(()) if own.contains(signed.key.id()) => (
+            Trust::Local,
+            "signature valid, signed by your own key".to_owned(),
+        ),
+        Ok(()) => (
+            Trust::Trusted,
+            format!("signature valid, signer trusted for {publisher}"),
+        ),
     }
 }

@@ -60,7 +60,11 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         _ => Mode::Write,
     };
     let key = signing_key(args.key, &registry, mode)?;
-    if mode != Mode::Write && key.is_none() && registry.policy.index_keys.is_empty() && !global.quiet {
+    if mode != Mode::Write
+        && key.is_none()
+        && registry.policy.index_keys.is_empty()
+        && !global.quiet
+    {
         output::error(
             "note: the committed index is held against its own key: no key is pinned in acx-registry.toml and none is \
              at hand\n",
@@ -91,19 +95,30 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
 
 /// The key of `--key`, of `ACX_INDEX_KEY`, or of the key folder; made there only for a registry that has neither an
 /// index nor a pin, and never in CI.
-fn signing_key(file: Option<PathBuf>, registry: &Registry, mode: Mode) -> Result<Option<PrivateKey>, Failure> {
+fn signing_key(
+    file: Option<PathBuf>,
+    registry: &Registry,
+    mode: Mode,
+) -> Result<Option<PrivateKey>, Failure> {
     if let Some(file) = file {
         return environment::load_key(&file).map(Some);
     }
     if let Some(pem) = std::env::var_os("ACX_INDEX_KEY").filter(|v| !v.is_empty()) {
-        let pem = pem.to_str().ok_or_else(|| Failure("ACX_INDEX_KEY: expected PEM text".into()))?;
-        return PrivateKey::from_pem(pem).map(Some).map_err(|e| Failure(format!("ACX_INDEX_KEY: {e}")));
+        let pem = pem
+            .to_str()
+            .ok_or_else(|| Failure("ACX_INDEX_KEY: expected PEM text".into()))?;
+        return PrivateKey::from_pem(pem)
+            .map(Some)
+            .map_err(|e| Failure(format!("ACX_INDEX_KEY: {e}")));
     }
-    let Some(file) = environment::key_file(&registry.policy.registry_id) else { return Ok(None) };
+    let Some(file) = environment::key_file(&registry.policy.registry_id) else {
+        return Ok(None);
+    };
     if file.symlink_metadata().is_ok() {
         return environment::load_key(&file).map(Some);
     }
-    let founding = registry.root.join(INDEX).symlink_metadata().is_err() && registry.policy.index_keys.is_empty();
+    let founding = registry.root.join(INDEX).symlink_metadata().is_err()
+        && registry.policy.index_keys.is_empty();
     if mode != Mode::Write || !founding || environment::is_ci() {
         return Ok(None);
     }

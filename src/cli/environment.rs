@@ -13,9 +13,12 @@ pub fn now() -> Result<Timestamp, Failure> {
     match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(text) => {
             let seconds: i64 = text.trim().parse().map_err(|_| {
-                Failure(format!("SOURCE_DATE_EPOCH: expected seconds since 1970, found {text:?}"))
+                Failure(format!(
+                    "SOURCE_DATE_EPOCH: expected seconds since 1970, found {text:?}"
+                ))
             })?;
-            Ok(Timestamp::from_unix(seconds).map_err(|e| Failure(format!("SOURCE_DATE_EPOCH: {e}")))?)
+            Ok(Timestamp::from_unix(seconds)
+                .map_err(|e| Failure(format!("SOURCE_DATE_EPOCH: {e}")))?)
         }
         Err(std::env::VarError::NotPresent) => {
             // Whole milliseconds: the text that is signed is the point in time that counts.
@@ -33,14 +36,19 @@ pub fn is_ci() -> bool {
 
 /// The user's key folder: `ACX_KEY_DIR`, else `acx/keys` in the user's configuration folder.
 pub fn key_folder() -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
     let configuration = || {
         variable("XDG_CONFIG_HOME")
             .filter(|p| p.is_absolute())
             .or_else(|| variable("HOME").map(|home| home.join(".config")))
             .or_else(|| variable("APPDATA"))
     };
-    variable("ACX_KEY_DIR").or_else(|| configuration().map(|folder| folder.join("acx").join("keys")))
+    variable("ACX_KEY_DIR")
+        .or_else(|| configuration().map(|folder| folder.join("acx").join("keys")))
 }
 
 /// The file of a registry's signing key in the key folder.
@@ -63,6 +71,7 @@ pub fn load_key(file: &Path) -> Result<PrivateKey, Failure> {
 /// Makes a key in a file that is not there yet.
 pub fn create_key(file: &Path) -> Result<PrivateKey, Failure> {
     let mut seed = [0; 32];
-    getrandom::fill(&mut seed).map_err(|e| Failure(format!("the system gives no randomness: {e}")))?;
+    getrandom::fill(&mut seed)
+        .map_err(|e| Failure(format!("the system gives no randomness: {e}")))?;
     Ok(keys::create(file, &seed)?)
 }

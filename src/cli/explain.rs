@@ -67,7 +67,11 @@ fn list() -> String {
 }
 
 fn human(rule: &Rule) -> String {
-    let fixed = if rule.fixed { ", which no policy can lower or waive" } else { "" };
+    let fixed = if rule.fixed {
+        ", which no policy can lower or waive"
+    } else {
+        ""
+    };
     format!(
         "{code}: {summary}\n\n{level}{fixed}; family {family}; scope {scope}; since {since}\n\nWhat:    {what}\nWhy:     {why}\nExample: {example}\nFix:     {fix}\n",
         code = rule.code,

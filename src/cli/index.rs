@@ -48,10 +48,13 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         keys.push(KeyId::try_from(id.as_str()).map_err(|e| Failure(format!("--keyid: {e}")))?);
     }
     for path in &args.pubkey {
-        let bytes = disk::read(path, 4096).map_err(|e| Failure(format!("{}: {e}", path.display())))?;
+        let bytes =
+            disk::read(path, 4096).map_err(|e| Failure(format!("{}: {e}", path.display())))?;
         let key = std::str::from_utf8(&bytes)
             .map_err(|_| Failure(format!("{}: expected PEM text", path.display())))
-            .and_then(|pem| PublicKey::from_pem(pem).map_err(|e| Failure(format!("{}: {e}", path.display()))))?;
+            .and_then(|pem| {
+                PublicKey::from_pem(pem).map_err(|e| Failure(format!("{}: {e}", path.display())))
+            })?;
         keys.push(key.id().clone());
     }
     let policy_file = file.with_file_name(POLICY_FILE);
@@ -61,15 +64,35 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         Err(e) => return Err(Failure(format!("{}: {e}", policy_file.display()))),
     };
     let pins = if !keys.is_empty() {
-        Pins { keys, source: KeySource::Consumer }
+        Pins {
+            keys,
+            source: KeySource::Consumer,
+        }
     } else {
-        match policy.as_ref().map(|p| p.index_keys.clone()).filter(|keys| !keys.is_empty()) {
-            Some(keys) => Pins { keys, source: KeySource::OwnPolicy },
-            None => Pins { keys, source: KeySource::Nobody },
+        match policy
+            .as_ref()
+            .map(|p| p.index_keys.clone())
+            .filter(|keys| !keys.is_empty())
+        {
+            Some(keys) => Pins {
+                keys,
+                source: KeySource::OwnPolicy,
+            },
+            None => Pins {
+                keys,
+                source: KeySource::Nobody,
+            },
         }
     };
     let registry_id = policy.as_ref().map(|p| p.registry_id.as_str());
-    let report = pipeline::verify_index(&file, &pins, registry_id, args.min_sequence, &now, args.jobs)?;
+    let report = pipeline::verify_index(
+        &file,
+        &pins,
+        registry_id,
+        args.min_sequence,
+        &now,
+        args.jobs,
+    )?;
     match global.format {
         Format::Human => output::print(&human(&report, &pins)),
         Format::Json => output::json(&value(&report, &pins))?,
@@ -107,7 +130,13 @@ fn human(report: &IndexReport, pins: &Pins) -> String {
         let _ = writeln!(out, "sequence:   {}", signing.sequence);
         let _ = writeln!(out, "signed at:  {}", signing.signed_at);
         let _ = writeln!(out, "digest:     {}", index.integrity.digest);
-        let count = |wanted: &str| report.cartridges.iter().filter(|(_, p)| word(p) == wanted).count();
+        let count = |wanted: &str| {
+            report
+                .cartridges
+                .iter()
+                .filter(|(_, p)| word(p) == wanted)
+                .count()
+        };
         let _ = writeln!(
             out,
             "cartridges: {} listed, {} verified, {} absent, {} wrong",
@@ -120,7 +149,11 @@ fn human(report: &IndexReport, pins: &Pins) -> String {
     for problem in &report.problems {
         let _ = writeln!(out, "problem:    {}", escape(problem));
     }
-    let verdict = if report.exit_status() == REJECTED { "NOT VERIFIED" } else { "verified" };
+    let verdict = if report.exit_status() == REJECTED {
+        "NOT VERIFIED"
+    } else {
+        "verified"
+    };
     let _ = writeln!(out, "{}: {verdict}", escape(&report.file.to_string_lossy()));
     out
 }

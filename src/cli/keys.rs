@@ -31,9 +31,12 @@ pub enum Command {
 pub fn run(command: Command, global: Global) -> Result<u8, Failure> {
     let place = |file: Option<PathBuf>, registry_id: &str| {
         // The id becomes a file's name.
-        acx_registry::model::PublisherId::try_from(registry_id).map_err(|e| Failure(format!("--registry-id: {e}")))?;
+        acx_registry::model::PublisherId::try_from(registry_id)
+            .map_err(|e| Failure(format!("--registry-id: {e}")))?;
         file.or_else(|| environment::key_file(registry_id))
-            .ok_or_else(|| Failure("there is no key folder: set ACX_KEY_DIR or HOME, or name a file".into()))
+            .ok_or_else(|| {
+                Failure("there is no key folder: set ACX_KEY_DIR or HOME, or name a file".into())
+            })
     };
     let (file, key) = match command {
         Command::Generate { file, registry_id } => {
@@ -49,7 +52,12 @@ pub fn run(command: Command, global: Global) -> Result<u8, Failure> {
     };
     let public = key.public();
     match global.format {
-        Format::Human => output::print(&format!("file:  {}\nkeyid: {}\n{}", file.display(), public.id(), public.pem())),
+        Format::Human => output::print(&format!(
+            "file:  {}\nkeyid: {}\n{}",
+            file.display(),
+            public.id(),
+            public.pem()
+        )),
         Format::Json => output::json(&json!({
             "version": 1,
             "file": file.to_string_lossy(),

@@ -90,7 +90,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             // Help and version go to standard output with status 0, usage errors to standard error with status 2.
             let status = u8::try_from(error.exit_code()).unwrap_or(FAILED);
             let text = error.render();
-            if error.use_stderr() { output::error(&text.to_string()) } else { output::print(&text.to_string()) }
+            if error.use_stderr() {
+                output::error(&text.to_string())
+            } else {
+                output::print(&text.to_string())
+            }
             return ExitCode::from(status);
         }
     };
@@ -115,7 +119,10 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     match result {
         Ok(status) => ExitCode::from(status),
         Err(Failure(message)) => {
-            output::error(&format!("error: {}\n", acx_registry::report::escape(&message)));
+            output::error(&format!(
+                "error: {}\n",
+                acx_registry::report::escape(&message)
+            ));
             ExitCode::from(FAILED)
         }
     }

@@ -59,7 +59,13 @@ pub fn check(args: CheckArgs, global: Global) -> Result<u8, Failure> {
         }
         None => (Policy::default(), TrustRegistry::default()),
     };
-    let settings = Settings { policy: &policy, trust: &trust, own_keys: &[], now: &now, public: true };
+    let settings = Settings {
+        policy: &policy,
+        trust: &trust,
+        own_keys: &[],
+        now: &now,
+        public: true,
+    };
     let files = pipeline::check_files(&args.files, settings, args.jobs)?;
     match global.format {
         Format::Human => output::print(&report::human_files(&files.files)),
@@ -69,10 +75,22 @@ pub fn check(args: CheckArgs, global: Global) -> Result<u8, Failure> {
 }
 
 /// Reads and checks one file by the defaults; `Err` says why nothing is known of it.
-fn examine(file: &Path, trust: &TrustRegistry, own: &[KeyId], now: &Timestamp) -> Result<Checked, String> {
+fn examine(
+    file: &Path,
+    trust: &TrustRegistry,
+    own: &[KeyId],
+    now: &Timestamp,
+) -> Result<Checked, String> {
     let policy = Policy::default();
-    let bytes = disk::read(file, policy.limits.file_bytes).map_err(|e| format!("cannot be read: {e}"))?;
-    let settings = Settings { policy: &policy, trust, own_keys: own, now, public: false };
+    let bytes =
+        disk::read(file, policy.limits.file_bytes).map_err(|e| format!("cannot be read: {e}"))?;
+    let settings = Settings {
+        policy: &policy,
+        trust,
+        own_keys: own,
+        now,
+        public: false,
+    };
     check::check(&file.to_string_lossy(), &bytes, settings).map_err(|refusal| refusal.0)
 }
 
@@ -116,7 +134,12 @@ fn origin(path: String, checked: Checked) -> FileReport {
     let findings: Vec<Finding> = checked
         .findings
         .into_iter()
-        .filter(|f| matches!(f.family, Family::Container | Family::Path | Family::Integrity | Family::Signature))
+        .filter(|f| {
+            matches!(
+                f.family,
+                Family::Container | Family::Path | Family::Integrity | Family::Signature
+            )
+        })
         .collect();
     let (trust, summary) = match checked.evidence {
         Some(evidence) => (Some(evidence.trust), evidence.summary),
@@ -125,7 +148,11 @@ fn origin(path: String, checked: Checked) -> FileReport {
     let rejected = report::has_error(&findings) || trust.is_none_or(|t| t < Trust::Portable);
     FileReport {
         path,
-        verdict: if rejected { Verdict::Reject } else { Verdict::Accept },
+        verdict: if rejected {
+            Verdict::Reject
+        } else {
+            Verdict::Accept
+        },
         trust,
         status: trust.map_or("invalid", Trust::status),
         clean: checked.clean,
@@ -144,7 +171,12 @@ fn human_verify(files: &[FileReport]) -> String {
         let _ = if file.verdict == Verdict::Unverifiable {
             writeln!(out, "status: UNVERIFIABLE  — {}", escape(&file.summary))
         } else {
-            writeln!(out, "status: {} / {trust}  — {}", file.status, escape(&file.summary))
+            writeln!(
+                out,
+                "status: {} / {trust}  — {}",
+                file.status,
+                escape(&file.summary)
+            )
         };
         if !file.findings.is_empty() {
             let _ = writeln!(out, "\n{}", report::human_findings(&file.findings));
@@ -163,7 +195,9 @@ pub fn spec(args: FileArgs, global: Global) -> Result<u8, Failure> {
         match examine(file, &TrustRegistry::default(), &[], &now) {
             Err(reason) => {
                 status = report::FAILED;
-                values.push(json!({"path": path, "verdict": Verdict::Unverifiable, "reason": reason}));
+                values.push(
+                    json!({"path": path, "verdict": Verdict::Unverifiable, "reason": reason}),
+                );
                 if global.format == Format::Human {
                     output::error(&format!("{}: {}\n", escape(&path), escape(&reason)));
                 }
@@ -192,12 +226,21 @@ pub fn spec(args: FileArgs, global: Global) -> Result<u8, Failure> {
 
 /// The findings that decide whether a package is clean, and the warnings beside them.
 fn package_findings(checked: &Checked) -> Vec<Finding> {
-    let concerns = |f: &&Finding| !matches!(f.family, Family::Signature | Family::Integrity) || f.code == "integrity-duplicate-row";
+    let concerns = |f: &&Finding| {
+        !matches!(f.family, Family::Signature | Family::Integrity)
+            || f.code == "integrity-duplicate-row"
+    };
     checked.findings.iter().filter(concerns).cloned().collect()
 }
 
 fn package_spec(checked: &Checked) -> Option<&Json> {
-    checked.documents.as_ref()?.package_spec.as_ref()?.as_ref().ok()
+    checked
+        .documents
+        .as_ref()?
+        .package_spec
+        .as_ref()?
+        .as_ref()
+        .ok()
 }
 
 fn live_counts(checked: &Checked) -> std::collections::BTreeMap<&'static str, usize> {
@@ -220,15 +263,36 @@ fn spec_value(path: &str, checked: &Checked) -> Json {
 fn human_spec(checked: &Checked) -> String {
     let mut out = String::new();
     if let Some(spec) = package_spec(checked) {
-        let text = |value: &Json, name: &str| escape(value.get(name).and_then(Json::as_str).unwrap_or("?"));
-        let engine = spec.get("embeddingEngine").map_or_else(|| "?".to_owned(), ToString::to_string);
-        let _ = writeln!(out, "package-spec: {}  engine={}", text(spec, "schemaVersion"), escape(&engine));
+        let text = |value: &Json, name: &str| {
+            escape(value.get(name).and_then(Json::as_str).unwrap_or("?"))
+        };
+        let engine = spec
+            .get("embeddingEngine")
+            .map_or_else(|| "?".to_owned(), ToString::to_string);
+        let _ = writeln!(
+            out,
+            "package-spec: {}  engine={}",
+            text(spec, "schemaVersion"),
+            escape(&engine)
+        );
         let _ = writeln!(out, "artifacts:");
         let counts = live_counts(checked);
-        for artifact in spec.get("artifacts").and_then(Json::as_array).into_iter().flatten().take(64) {
-            let mark = if artifact.get("required") == Some(&Json::Bool(true)) { '*' } else { ' ' };
+        for artifact in spec
+            .get("artifacts")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .take(64)
+        {
+            let mark = if artifact.get("required") == Some(&Json::Bool(true)) {
+                '*'
+            } else {
+                ' '
+            };
             let role = text(artifact, "role");
-            let count = counts.get(role.as_str()).map_or_else(String::new, |count| format!(" ({count})"));
+            let count = counts
+                .get(role.as_str())
+                .map_or_else(String::new, |count| format!(" ({count})"));
             let (schema, kind) = (text(artifact, "schema"), text(artifact, "kind"));
             let _ = writeln!(out, "  {mark} {role:<16} {schema:<28} {kind}{count}");
         }
@@ -238,7 +302,10 @@ fn human_spec(checked: &Checked) -> String {
     if checked.clean {
         let _ = writeln!(out, "validation: CLEAN ✓");
     } else {
-        let errors = findings.iter().filter(|f| f.severity == Severity::Error).count();
+        let errors = findings
+            .iter()
+            .filter(|f| f.severity == Severity::Error)
+            .count();
         let _ = writeln!(out, "validation: NOT CLEAN ✗ ({errors} issues)");
     }
     if !findings.is_empty() {
@@ -268,7 +335,9 @@ pub fn inspect(args: FileArgs, global: Global) -> Result<u8, Failure> {
         };
         if global.format == Format::Human {
             match &checked {
-                Ok(checked) if checked.cartridge.is_none() => output::print(&report::human_findings(&checked.findings)),
+                Ok(checked) if checked.cartridge.is_none() => {
+                    output::print(&report::human_findings(&checked.findings))
+                }
                 Ok(_) => output::print(&human_inspect(&value)),
                 Err(reason) => output::error(&format!("{}: {}\n", escape(&path), escape(reason))),
             }
@@ -282,7 +351,9 @@ pub fn inspect(args: FileArgs, global: Global) -> Result<u8, Failure> {
 }
 
 fn inspect_value(path: &str, checked: &Checked) -> Json {
-    let Some(cartridge) = &checked.cartridge else { return Json::Null };
+    let Some(cartridge) = &checked.cartridge else {
+        return Json::Null;
+    };
     let evidence = checked.evidence.as_ref();
     let signed = evidence.and_then(|e| e.signed.as_ref());
     let memory = cartridge.memory.iter().map(|row| {
@@ -320,11 +391,22 @@ fn human_inspect(value: &Json) -> String {
         Json::Null => "-".to_owned(),
         other => escape(&other.to_string()),
     };
-    for name in ["path", "bytes", "sha256", "trust", "summary", "clean", "romHash", "keyid", "signedAt"] {
-        let _ = writeln!(out, "{name:<10} {}", value.get(name).map_or_else(|| "-".to_owned(), shown));
+    for name in [
+        "path", "bytes", "sha256", "trust", "summary", "clean", "romHash", "keyid", "signedAt",
+    ] {
+        let _ = writeln!(
+            out,
+            "{name:<10} {}",
+            value.get(name).map_or_else(|| "-".to_owned(), shown)
+        );
     }
     let _ = writeln!(out, "\nmetadata");
-    for (key, text) in value.get("metadata").and_then(Json::as_object).into_iter().flatten() {
+    for (key, text) in value
+        .get("metadata")
+        .and_then(Json::as_object)
+        .into_iter()
+        .flatten()
+    {
         let _ = writeln!(out, "  {:<26} {}", escape(key), shown(text));
     }
     for (section, columns) in [
@@ -333,10 +415,16 @@ fn human_inspect(value: &Json) -> String {
         ("capabilities", &["id", "domain", "taskType", "stack"][..]),
         ("attestations", &["type", "id"][..]),
     ] {
-        let items = value.get(section).and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+        let items = value
+            .get(section)
+            .and_then(Json::as_array)
+            .map_or(&[][..], Vec::as_slice);
         let _ = writeln!(out, "\n{section} ({})", items.len());
         for item in items {
-            let line: Vec<String> = columns.iter().map(|c| item.get(*c).map_or_else(String::new, shown)).collect();
+            let line: Vec<String> = columns
+                .iter()
+                .map(|c| item.get(*c).map_or_else(String::new, shown))
+                .collect();
             let _ = writeln!(out, "  {}", line.join("  "));
         }
     }

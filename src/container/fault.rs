@@ -38,7 +38,10 @@ pub enum FaultKind {
 impl FaultKind {
     /// The rest of the file can be read and judged in spite of it.
     pub(super) fn leaves_content_readable(self) -> bool {
-        matches!(self, Self::ExtraColumn | Self::NameType | Self::FileMode | Self::DuplicateRow)
+        matches!(
+            self,
+            Self::ExtraColumn | Self::NameType | Self::FileMode | Self::DuplicateRow
+        )
     }
 }
 

@@ -20,10 +20,15 @@ pub(super) fn exactly(stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
         written += gave;
         match status {
             TINFLStatus::Done if written < size => {
-                return Err(format!("expected {size} bytes, found {written} when inflated"));
+                return Err(format!(
+                    "expected {size} bytes, found {written} when inflated"
+                ));
             }
             TINFLStatus::Done if read < stored.len() => {
-                return Err(format!("{} bytes follow the end of the compressed data", stored.len() - read));
+                return Err(format!(
+                    "{} bytes follow the end of the compressed data",
+                    stored.len() - read
+                ));
             }
             TINFLStatus::Done => {
                 out.truncate(written);
@@ -32,8 +37,12 @@ pub(super) fn exactly(stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
             TINFLStatus::HasMoreOutput if out.len() < size => {
                 out.resize((out.len() * 2).min(size), 0);
             }
-            TINFLStatus::HasMoreOutput => return Err(format!("expected {size} bytes, found more when inflated")),
-            _ => return Err("it is neither stored (sz = length of data) nor raw Deflate".to_owned()),
+            TINFLStatus::HasMoreOutput => {
+                return Err(format!("expected {size} bytes, found more when inflated"));
+            }
+            _ => {
+                return Err("it is neither stored (sz = length of data) nor raw Deflate".to_owned());
+            }
         }
     }
 }
@@ -45,7 +54,9 @@ mod tests {
 
     #[test]
     fn exact_or_refused() {
-        let data: Vec<u8> = (0..300_000_u32).flat_map(|n| (n / 7).to_le_bytes()).collect();
+        let data: Vec<u8> = (0..300_000_u32)
+            .flat_map(|n| (n / 7).to_le_bytes())
+            .collect();
         let packed = miniz_oxide::deflate::compress_to_vec(&data, 6);
         let size = data.len() as u64;
         assert_eq!(exactly(&packed, size).unwrap(), data);

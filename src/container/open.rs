@@ -55,8 +55,17 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    pub(super) fn fault(kind: FaultKind, table: Option<&'static str>, message: impl Into<String>) -> Self {
-        Self::Fault(Fault { kind, table, row: None, message: message.into() })
+    pub(super) fn fault(
+        kind: FaultKind,
+        table: Option<&'static str>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::Fault(Fault {
+            kind,
+            table,
+            row: None,
+            message: message.into(),
+        })
     }
 
     /// What an SQLite error says of the file.
@@ -70,10 +79,16 @@ impl Stop {
                 table,
                 format!("reading it takes more than {STEP_BUDGET} steps of SQLite's machine"),
             ),
-            Some(ErrorCode::TooBig) => {
-                Self::fault(FaultKind::Limit, table, "a value or statement is larger than any the format needs")
-            }
-            _ => Self::fault(FaultKind::Corrupt, table, format!("SQLite cannot read it: {error}")),
+            Some(ErrorCode::TooBig) => Self::fault(
+                FaultKind::Limit,
+                table,
+                "a value or statement is larger than any the format needs",
+            ),
+            _ => Self::fault(
+                FaultKind::Corrupt,
+                table,
+                format!("SQLite cannot read it: {error}"),
+            ),
         }
     }
 }
@@ -85,16 +100,25 @@ impl Stop {
 pub fn open(bytes: &[u8], limits: &Limits) -> Result<Opened, Refusal> {
     let mut faults = header_faults(bytes, limits);
     if !faults.is_empty() {
-        return Ok(Opened { cartridge: None, faults });
+        return Ok(Opened {
+            cartridge: None,
+            faults,
+        });
     }
     match read(bytes, limits, &mut faults) {
         Ok(cartridge) => {
             let readable = faults.iter().all(|f| f.kind.leaves_content_readable());
-            Ok(Opened { cartridge: readable.then_some(cartridge), faults })
+            Ok(Opened {
+                cartridge: readable.then_some(cartridge),
+                faults,
+            })
         }
         Err(Stop::Fault(fault)) => {
             faults.push(fault);
-            Ok(Opened { cartridge: None, faults })
+            Ok(Opened {
+                cartridge: None,
+                faults,
+            })
         }
         Err(Stop::Refusal(refusal)) => Err(refusal),
     }
@@ -107,37 +131,80 @@ fn be32(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// The checks of the 100-byte header (<https://www.sqlite.org/fileformat.html>, section 1.3).
 fn header_faults(bytes: &[u8], limits: &Limits) -> Vec<Fault> {
-    let one = |kind, message: String| vec![Fault { kind, table: None, row: None, message }];
+    let one = |kind, message: String| {
+        vec![Fault {
+            kind,
+            table: None,
+            row: None,
+            message,
+        }]
+    };
     let length = bytes.len() as u64;
     if length > limits.file_bytes {
-        return one(FaultKind::TooLarge, format!("the file has {length} bytes, at most {} are accepted", limits.file_bytes));
+        return one(
+            FaultKind::TooLarge,
+            format!(
+                "the file has {length} bytes, at most {} are accepted",
+                limits.file_bytes
+            ),
+        );
     }
-    let header = bytes.get(..100).filter(|h| h.starts_with(b"SQLite format 3\0"));
+    let header = bytes
+        .get(..100)
+        .filter(|h| h.starts_with(b"SQLite format 3\0"));
     let fields = header.and_then(|h| {
         let page_size = u16::from_be_bytes(h.get(16..18)?.try_into().ok()?);
-        Some((page_size, be32(h, 24)?, be32(h, 28)?, *h.get(60)?, be32(h, 68)?, be32(h, 92)?))
+        Some((
+            page_size,
+            be32(h, 24)?,
+            be32(h, 28)?,
+            *h.get(60)?,
+            be32(h, 68)?,
+            be32(h, 92)?,
+        ))
     });
     let Some((page_size, changes, pages, major, application, valid_for)) = fields else {
-        let found = if bytes.is_empty() { "an empty file" } else { "other bytes" };
-        return one(FaultKind::NotSqlite, format!("expected the header of an SQLite 3 database, found {found}"));
+        let found = if bytes.is_empty() {
+            "an empty file"
+        } else {
+            "other bytes"
+        };
+        return one(
+            FaultKind::NotSqlite,
+            format!("expected the header of an SQLite 3 database, found {found}"),
+        );
     };
     if application != APPLICATION_ID {
         return one(
             FaultKind::ApplicationId,
-            format!("expected application_id {APPLICATION_ID:#010x} (ACX1), found {application:#010x}"),
+            format!(
+                "expected application_id {APPLICATION_ID:#010x} (ACX1), found {application:#010x}"
+            ),
         );
     }
     if major != MAJOR {
-        return one(FaultKind::FormatVersion, format!("expected format major version {MAJOR}, found {major}"));
+        return one(
+            FaultKind::FormatVersion,
+            format!("expected format major version {MAJOR}, found {major}"),
+        );
     }
     let page_size = match page_size {
         1 => 65536,
         512..=32768 if page_size.is_power_of_two() => u64::from(page_size),
-        other => return one(FaultKind::NotSqlite, format!("expected a page size of 512 to 65536, found {other}")),
+        other => {
+            return one(
+                FaultKind::NotSqlite,
+                format!("expected a page size of 512 to 65536, found {other}"),
+            );
+        }
     };
     // SQLite takes the page count from the header only where the counters agree, and from the length otherwise.
     let counted = changes == valid_for && pages != 0;
-    let expected = if counted { page_size * u64::from(pages) } else { length - length % page_size };
+    let expected = if counted {
+        page_size * u64::from(pages)
+    } else {
+        length - length % page_size
+    };
     if length != expected || length == 0 {
         return one(
             FaultKind::Length,
@@ -149,7 +216,9 @@ fn header_faults(bytes: &[u8], limits: &Limits) -> Vec<Fault> {
 
 /// A connection to a private copy of the bytes that can read tables and nothing else.
 fn connect(bytes: &[u8]) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_MEMORY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_MEMORY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_in_memory_with_flags(flags)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     for (option, on) in [
@@ -186,7 +255,9 @@ fn connect(bytes: &[u8]) -> rusqlite::Result<Connection> {
     let (_, tail) = tail.split_at(2.min(tail.len()));
     let patched = std::io::Read::chain(std::io::Read::chain(head, &[1u8, 1][..]), tail);
     connection.deserialize_read_exact(rusqlite::MAIN_DB, patched, bytes.len(), true)?;
-    connection.execute_batch("PRAGMA query_only=ON; PRAGMA cell_size_check=ON; PRAGMA ignore_check_constraints=ON;")?;
+    connection.execute_batch(
+        "PRAGMA query_only=ON; PRAGMA cell_size_check=ON; PRAGMA ignore_check_constraints=ON;",
+    )?;
 
     let spent = Arc::new(AtomicU64::new(0));
     connection.progress_handler(
@@ -202,7 +273,10 @@ fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } => Authorization::Allow,
         AuthAction::Pragma { pragma_name, .. }
-            if matches!(pragma_name, "table_xinfo" | "index_list" | "index_xinfo" | "integrity_check") =>
+            if matches!(
+                pragma_name,
+                "table_xinfo" | "index_list" | "index_xinfo" | "integrity_check"
+            ) =>
         {
             Authorization::Allow
         }
@@ -223,7 +297,14 @@ fn read(bytes: &[u8], limits: &Limits, faults: &mut Vec<Fault>) -> Result<Cartri
         });
     }
     structure(&connection)?;
-    rows::read(&connection, &schema, limits, faults, bytes.len() as u64, Digest::of(bytes))
+    rows::read(
+        &connection,
+        &schema,
+        limits,
+        faults,
+        bytes.len() as u64,
+        Digest::of(bytes),
+    )
 }
 
 /// SQLite's own check of pages, b-trees and indexes. It passes over a virtual table, whose module is not loaded; its
@@ -235,6 +316,16 @@ fn structure(connection: &Connection) -> Result<(), Stop> {
     if report == "ok" {
         return Ok(());
     }
-    let first = report.lines().find(|line| !line.starts_with("***")).unwrap_or("damage");
-    Err(Stop::fault(FaultKind::Corrupt, None, format!("the structural check says: {}", crate::model::shorten(first))))
+    let first = report
+        .lines()
+        .find(|line| !line.starts_with("***"))
+        .unwrap_or("damage");
+    Err(Stop::fault(
+        FaultKind::Corrupt,
+        None,
+        format!(
+            "the structural check says: {}",
+            crate::model::shorten(first)
+        ),
+    ))
 }

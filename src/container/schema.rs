@@ -14,11 +14,27 @@ pub(super) struct Table {
 
 /// The format's tables, with the columns in the order in which they are read.
 pub(super) const TABLES: &[Table] = &[
-    Table { name: "cartridge", columns: &["key", "value"], optional: &[] },
-    Table { name: "sqlar", columns: &["name", "mode", "mtime", "sz", "data"], optional: &[] },
+    Table {
+        name: "cartridge",
+        columns: &["key", "value"],
+        optional: &[],
+    },
+    Table {
+        name: "sqlar",
+        columns: &["name", "mode", "mtime", "sz", "data"],
+        optional: &[],
+    },
     Table {
         name: "memory",
-        columns: &["id", "zone", "artifact_fingerprint", "codebase_fingerprint", "payload", "oid", "created_at"],
+        columns: &[
+            "id",
+            "zone",
+            "artifact_fingerprint",
+            "codebase_fingerprint",
+            "payload",
+            "oid",
+            "created_at",
+        ],
         optional: &[],
     },
     Table {
@@ -26,27 +42,61 @@ pub(super) const TABLES: &[Table] = &[
         columns: &["memory_id", "zone", "embedding", "artifact_fingerprint"],
         optional: &[],
     },
-    Table { name: "objects", columns: &["oid", "kind", "source_ref", "canon", "zone", "sz"], optional: &[] },
+    Table {
+        name: "objects",
+        columns: &["oid", "kind", "source_ref", "canon", "zone", "sz"],
+        optional: &[],
+    },
     Table {
         name: "signatures",
-        columns: &["sig_id", "target", "manifest_hash", "envelope", "keyid", "public_key_pem", "alg", "created_at"],
+        columns: &[
+            "sig_id",
+            "target",
+            "manifest_hash",
+            "envelope",
+            "keyid",
+            "public_key_pem",
+            "alg",
+            "created_at",
+        ],
         optional: &["public_key_pem"],
     },
     Table {
         name: "attestations",
-        columns: &["att_id", "type", "subject_oid", "media_type", "document", "status_url", "created_at"],
+        columns: &[
+            "att_id",
+            "type",
+            "subject_oid",
+            "media_type",
+            "document",
+            "status_url",
+            "created_at",
+        ],
         optional: &[],
     },
     Table {
         name: "acx_skill",
         columns: &[
-            "sqlar_path", "name", "description", "license", "compatibility", "skill_version", "body_tokens",
-            "content_sha256", "resources", "ext", "schema_version",
+            "sqlar_path",
+            "name",
+            "description",
+            "license",
+            "compatibility",
+            "skill_version",
+            "body_tokens",
+            "content_sha256",
+            "resources",
+            "ext",
+            "schema_version",
         ],
         // Either sqlar_path or name is the key; see `Schema::skill_key`.
         optional: &["sqlar_path"],
     },
-    Table { name: "capabilities", columns: &["id", "json", "content_hash"], optional: &[] },
+    Table {
+        name: "capabilities",
+        columns: &["id", "json", "content_hash"],
+        optional: &[],
+    },
 ];
 
 /// The one index of the format that is no primary key's.
@@ -72,7 +122,12 @@ impl Schema {
     }
 
     fn fault(&mut self, kind: FaultKind, table: Option<&'static str>, message: String) {
-        self.faults.push(Fault { kind, table, row: None, message });
+        self.faults.push(Fault {
+            kind,
+            table,
+            row: None,
+            message,
+        });
     }
 }
 
@@ -100,10 +155,17 @@ pub(super) fn read(connection: &Connection) -> Result<Schema, Stop> {
         .collect::<Result<_, _>>()
         .map_err(stop)?;
     if objects.len() > MOST_OBJECTS {
-        return Err(Stop::fault(FaultKind::SchemaObject, None, "the schema has more than 200 objects"));
+        return Err(Stop::fault(
+            FaultKind::SchemaObject,
+            None,
+            "the schema has more than 200 objects",
+        ));
     }
     let mut schema = Schema::default();
-    if objects.iter().any(|o| o.kind == "table" && o.name == "vectors" && is_vec0(&o.sql)) {
+    if objects
+        .iter()
+        .any(|o| o.kind == "table" && o.name == "vectors" && is_vec0(&o.sql))
+    {
         schema.vec0 = Some(Vec::new());
     }
     for object in &objects {
@@ -113,11 +175,21 @@ pub(super) fn read(connection: &Connection) -> Result<Schema, Stop> {
         return Ok(schema);
     }
     for table in TABLES {
-        if !objects.iter().any(|o| o.kind == "table" && o.name == table.name) {
-            schema.fault(FaultKind::Missing, Some(table.name), format!("the table `{}` is missing", table.name));
+        if !objects
+            .iter()
+            .any(|o| o.kind == "table" && o.name == table.name)
+        {
+            schema.fault(
+                FaultKind::Missing,
+                Some(table.name),
+                format!("the table `{}` is missing", table.name),
+            );
         }
     }
-    for object in objects.iter().filter(|o| o.kind == "table" && !is_virtual(&o.sql)) {
+    for object in objects
+        .iter()
+        .filter(|o| o.kind == "table" && !is_virtual(&o.sql))
+    {
         let known = TABLES.iter().find(|t| t.name == object.name);
         columns(connection, &mut schema, &object.name, known)?;
         indexes(connection, &mut schema, &object.name, known)?;
@@ -128,32 +200,45 @@ pub(super) fn read(connection: &Connection) -> Result<Schema, Stop> {
 /// Reports an object that the format does not have, or has in another form.
 fn foreign_object(schema: &mut Schema, object: &Object) {
     let shown = crate::model::shorten(&object.name);
-    let known = TABLES.iter().find(|t| t.name == object.name).map(|t| t.name);
+    let known = TABLES
+        .iter()
+        .find(|t| t.name == object.name)
+        .map(|t| t.name);
     let message = match object.kind.as_str() {
         "table" if is_virtual(&object.sql) => {
             if known == Some("vectors") && schema.vec0.is_some() {
                 return;
             }
-            format!("`{shown}` is a virtual table; the only one the format knows is `vectors USING vec0`")
+            format!(
+                "`{shown}` is a virtual table; the only one the format knows is `vectors USING vec0`"
+            )
         }
         "table" if known.is_some() || is_internal(&object.name) => return,
         "table" if is_shadow(&object.name) => match &mut schema.vec0 {
             Some(shadows) => return shadows.push(object.name.clone()),
-            None => format!("the table `{shown}` is a shadow table of `vectors`, which is no vec0 table"),
+            None => format!(
+                "the table `{shown}` is a shadow table of `vectors`, which is no vec0 table"
+            ),
         },
         "table" => format!("the format has no table `{shown}`"),
         // An index without SQL belongs to a constraint of its table, which is judged with the table.
         "index" if object.name.starts_with("sqlite_autoindex_") && object.sql.is_empty() => return,
         "index" if (object.name.as_str(), object.table.as_str()) == INDEX => return,
         "index" => format!("the format has no index `{shown}`"),
-        kind => format!("the format has no {}: `{shown}`", crate::model::shorten(kind)),
+        kind => format!(
+            "the format has no {}: `{shown}`",
+            crate::model::shorten(kind)
+        ),
     };
     schema.fault(FaultKind::SchemaObject, known, message);
 }
 
 /// The tables that SQLite itself keeps, for AUTOINCREMENT and ANALYZE.
 fn is_internal(name: &str) -> bool {
-    matches!(name, "sqlite_sequence" | "sqlite_stat1" | "sqlite_stat2" | "sqlite_stat3" | "sqlite_stat4")
+    matches!(
+        name,
+        "sqlite_sequence" | "sqlite_stat1" | "sqlite_stat2" | "sqlite_stat3" | "sqlite_stat4"
+    )
 }
 
 /// The table's SQL begins with CREATE VIRTUAL TABLE, which SQLite stores in this normal form.
@@ -164,8 +249,14 @@ fn is_virtual(sql: &str) -> bool {
 }
 
 fn is_vec0(sql: &str) -> bool {
-    let normal: String = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase();
-    let Some(rest) = normal.strip_prefix("create virtual table ") else { return false };
+    let normal: String = sql
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_ascii_lowercase();
+    let Some(rest) = normal.strip_prefix("create virtual table ") else {
+        return false;
+    };
     let rest = rest.strip_prefix("if not exists ").unwrap_or(rest);
     ["vectors", "\"vectors\"", "[vectors]", "`vectors`"]
         .iter()
@@ -177,17 +268,25 @@ fn is_vec0(sql: &str) -> bool {
 /// sqlite-vec's shadow tables of `vectors`.
 fn is_shadow(name: &str) -> bool {
     let numbered = |stem: &str| {
-        name.strip_prefix(stem).is_some_and(|n| n.len() == 2 && n.bytes().all(|b| b.is_ascii_digit()))
+        name.strip_prefix(stem)
+            .is_some_and(|n| n.len() == 2 && n.bytes().all(|b| b.is_ascii_digit()))
     };
-    matches!(name, "vectors_chunks" | "vectors_rowids" | "vectors_info" | "vectors_auxiliary")
-        || numbered("vectors_vector_chunks")
+    matches!(
+        name,
+        "vectors_chunks" | "vectors_rowids" | "vectors_info" | "vectors_auxiliary"
+    ) || numbered("vectors_vector_chunks")
         || numbered("vectors_metadatachunks")
         || numbered("vectors_metadatatext")
 }
 
 /// The columns of a table of ours, of SQLite's or of vec0's: none may be computed, and ours must have the format's.
 /// `name` passed `foreign_object`, so it is a plain word and the statement a constant in effect.
-fn columns(connection: &Connection, schema: &mut Schema, name: &str, known: Option<&Table>) -> Result<(), Stop> {
+fn columns(
+    connection: &Connection,
+    schema: &mut Schema,
+    name: &str,
+    known: Option<&Table>,
+) -> Result<(), Stop> {
     let place = known.map(|t| t.name);
     let stop = |e: rusqlite::Error| Stop::of_sqlite(&e, place);
     let found: Vec<(String, i64)> = connection
@@ -203,26 +302,42 @@ fn columns(connection: &Connection, schema: &mut Schema, name: &str, known: Opti
             let message = format!("the column `{shown}` of `{name}` is generated or hidden");
             schema.fault(FaultKind::SchemaObject, place, message);
         } else if known.is_some_and(|t| !t.columns.contains(&column.as_str())) {
-            let message = format!("the format has no column `{shown}` in `{name}`; no rule looks at it");
+            let message =
+                format!("the format has no column `{shown}` in `{name}`; no rule looks at it");
             schema.fault(FaultKind::ExtraColumn, place, message);
         }
     }
     let has = |name: &str| found.iter().any(|(column, _)| column == name);
     for column in known.map_or(&[][..], |t| t.columns) {
         if !has(column) && !known.is_some_and(|t| t.optional.contains(column)) {
-            schema.fault(FaultKind::Missing, place, format!("the column `{column}` of `{name}` is missing"));
+            schema.fault(
+                FaultKind::Missing,
+                place,
+                format!("the column `{column}` of `{name}` is missing"),
+            );
         }
     }
     match name {
         "signatures" => schema.has_pem_column = has("public_key_pem"),
-        "acx_skill" => schema.skill_key = if has("sqlar_path") { "sqlar_path" } else { "name" },
+        "acx_skill" => {
+            schema.skill_key = if has("sqlar_path") {
+                "sqlar_path"
+            } else {
+                "name"
+            }
+        }
         _ => {}
     }
     Ok(())
 }
 
 /// An index over an expression, or over some rows only, would run text of the file while its structure is checked.
-fn indexes(connection: &Connection, schema: &mut Schema, name: &str, known: Option<&Table>) -> Result<(), Stop> {
+fn indexes(
+    connection: &Connection,
+    schema: &mut Schema,
+    name: &str,
+    known: Option<&Table>,
+) -> Result<(), Stop> {
     let place = known.map(|t| t.name);
     let stop = |e: rusqlite::Error| Stop::of_sqlite(&e, place);
     let indexes: Vec<(String, bool)> = connection
@@ -247,7 +362,8 @@ fn indexes(connection: &Connection, schema: &mut Schema, name: &str, known: Opti
                 .all(|column| *column != -2);
         if !plain {
             let shown = crate::model::shorten(&index);
-            let message = format!("the index `{shown}` is over an expression or over some rows only");
+            let message =
+                format!("the index `{shown}` is over an expression or over some rows only");
             schema.fault(FaultKind::SchemaObject, place, message);
         }
     }

@@ -81,16 +81,25 @@ impl std::error::Error for WalkError {}
 /// [`WalkError`] where a folder cannot be listed: a part of a tree is never taken for the whole.
 pub fn walk(root: &Path) -> Result<Tree, WalkError> {
     let mut tree = Tree::default();
-    let entries = WalkDir::new(root).follow_links(false).min_depth(1).sort_by_file_name().into_iter();
+    let entries = WalkDir::new(root)
+        .follow_links(false)
+        .min_depth(1)
+        .sort_by_file_name()
+        .into_iter();
     let entries = entries.filter_entry(|entry| !(entry.file_name() == ".git" || is_sidecar(entry)));
     for (count, entry) in entries.enumerate() {
         let entry = entry.map_err(|e| WalkError {
             path: e.path().unwrap_or(root).to_path_buf(),
-            message: e.io_error().map_or_else(|| e.to_string(), ToString::to_string),
+            message: e
+                .io_error()
+                .map_or_else(|| e.to_string(), ToString::to_string),
         })?;
         if count >= MOST_ENTRIES {
             let message = format!("more than {MOST_ENTRIES} entries");
-            return Err(WalkError { path: root.to_path_buf(), message });
+            return Err(WalkError {
+                path: root.to_path_buf(),
+                message,
+            });
         }
         place(&mut tree, root, &entry);
     }
@@ -104,13 +113,20 @@ pub fn walk(root: &Path) -> Result<Tree, WalkError> {
 fn is_sidecar(entry: &walkdir::DirEntry) -> bool {
     entry.file_type().is_dir()
         && entry.file_name() == SIDECAR
-        && entry.path().with_file_name("cartridge.acx").symlink_metadata().is_ok_and(|m| m.is_file())
+        && entry
+            .path()
+            .with_file_name("cartridge.acx")
+            .symlink_metadata()
+            .is_ok_and(|m| m.is_file())
 }
 
 fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {
     let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
     let kind = entry.file_type();
-    let odd = |kind| Oddity { path: relative.to_string_lossy().into_owned(), kind };
+    let odd = |kind| Oddity {
+        path: relative.to_string_lossy().into_owned(),
+        kind,
+    };
     let path = match RegistryPath::try_from(relative) {
         Ok(path) if entry.depth() <= DEEPEST => path,
         _ => return tree.oddities.push(odd(OddityKind::Name)),
@@ -124,9 +140,17 @@ fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {
             tree.templates.push(name.to_owned());
         }
     } else if kind.is_file() {
-        let entry = Entry { file: entry.path().to_path_buf(), path };
+        let entry = Entry {
+            file: entry.path().to_path_buf(),
+            path,
+        };
         let is_cartridge = entry.path.name().to_ascii_lowercase().ends_with(".acx");
-        if is_cartridge { &mut tree.cartridges } else { &mut tree.files }.push(entry);
+        if is_cartridge {
+            &mut tree.cartridges
+        } else {
+            &mut tree.files
+        }
+        .push(entry);
     } else {
         tree.oddities.push(odd(OddityKind::Special));
     }

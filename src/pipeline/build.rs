@@ -66,7 +66,10 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
         return Err(RunError::new(format!(
             "the signing key {} is not pinned: acx-registry.toml has [index] keys = [{}]",
             key.public().id(),
-            pins.iter().map(KeyId::as_str).collect::<Vec<_>>().join(", ")
+            pins.iter()
+                .map(KeyId::as_str)
+                .collect::<Vec<_>>()
+                .join(", ")
         )));
     }
     let mut report = BuildReport::new(registry.policy.registry_id.clone());
@@ -76,9 +79,12 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
         (Some(old), Mode::Check) => old.index.signing.signed_at.clone(),
         _ => options.now.clone(),
     };
-    let tree = discover::walk(&registry.root).map_err(|e| RunError::new(format!("cannot walk the registry: {e}")))?;
+    let tree = discover::walk(&registry.root)
+        .map_err(|e| RunError::new(format!("cannot walk the registry: {e}")))?;
     let trusted_old = old.as_ref().filter(|old| old.trusted).map(|old| &old.index);
-    let published = trusted_old.into_iter().flat_map(|old| old.published.iter().chain(&old.signing.retired));
+    let published = trusted_old
+        .into_iter()
+        .flat_map(|old| old.published.iter().chain(&old.signing.retired));
     let stage = Stage {
         registry,
         now: &evaluated_at,
@@ -103,9 +109,17 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
 }
 
 fn judge_all(stage: &Stage<'_>, tree: &Tree) -> Vec<Judged> {
-    let mut judged: Vec<Judged> = tree.cartridges.par_iter().map(|entry| stage.cartridge(entry)).collect();
+    let mut judged: Vec<Judged> = tree
+        .cartridges
+        .par_iter()
+        .map(|entry| stage.cartridge(entry))
+        .collect();
     judged.par_extend(tree.files.par_iter().filter_map(|entry| stage.file(entry)));
-    judged.extend(tree.oddities.iter().filter_map(|oddity| stage.oddity(oddity)));
+    judged.extend(
+        tree.oddities
+            .iter()
+            .filter_map(|oddity| stage.oddity(oddity)),
+    );
     judged
 }
 
@@ -116,7 +130,10 @@ struct OldIndex {
 }
 
 /// The committed index, if it is one that this registry's keys signed.
-fn old_index(registry: &Registry, options: &BuildOptions<'_>) -> Result<Option<OldIndex>, RunError> {
+fn old_index(
+    registry: &Registry,
+    options: &BuildOptions<'_>,
+) -> Result<Option<OldIndex>, RunError> {
     let bytes = match disk::read(&registry.root.join(INDEX), INDEX_BYTES) {
         Ok(bytes) => bytes,
         Err(e) if e.is_absent() => return Ok(None),
@@ -135,21 +152,35 @@ fn old_index(registry: &Registry, options: &BuildOptions<'_>) -> Result<Option<O
     let known = own == Some(signer) || pins.contains(signer);
     let nothing_to_hold_against = own.is_none() && pins.is_empty();
     let problem = if !known && !nothing_to_hold_against {
-        Some(format!("it is signed by {signer}, which is neither the signing key nor pinned in acx-registry.toml"))
+        Some(format!(
+            "it is signed by {signer}, which is neither the signing key nor pinned in acx-registry.toml"
+        ))
     } else if index.signing.registry_id != registry.policy.registry_id {
         let (found, expected) = (&index.signing.registry_id, &registry.policy.registry_id);
-        Some(format!("it is the index of the registry {found:?}, this is {expected:?}"))
+        Some(format!(
+            "it is the index of the registry {found:?}, this is {expected:?}"
+        ))
     } else {
         None
     };
     match problem {
-        None => Ok(Some(OldIndex { index, trusted: true })),
-        Some(_) if options.new_chain => Ok(Some(OldIndex { index, trusted: false })),
+        None => Ok(Some(OldIndex {
+            index,
+            trusted: true,
+        })),
+        Some(_) if options.new_chain => Ok(Some(OldIndex {
+            index,
+            trusted: false,
+        })),
         Some(problem) => Err(RunError::new(format!("{INDEX}: {problem}; {advice}"))),
     }
 }
 
-fn templates(registry: &Registry, tree: &Tree, warnings: &mut Vec<Finding>) -> Result<Vec<TemplateEntry>, RunError> {
+fn templates(
+    registry: &Registry,
+    tree: &Tree,
+    warnings: &mut Vec<Finding>,
+) -> Result<Vec<TemplateEntry>, RunError> {
     let mut out = Vec::new();
     for folder in &tree.templates {
         let prefix = format!("templates/{folder}/");
@@ -160,7 +191,14 @@ fn templates(registry: &Registry, tree: &Tree, warnings: &mut Vec<Finding>) -> R
             .map(str::to_owned)
             .collect();
         let path = format!("{prefix}manifest.json");
-        let manifest = match disk::read(&registry.root.join("templates").join(folder).join("manifest.json"), MANIFEST_BYTES) {
+        let manifest = match disk::read(
+            &registry
+                .root
+                .join("templates")
+                .join(folder)
+                .join("manifest.json"),
+            MANIFEST_BYTES,
+        ) {
             Ok(bytes) => project::template(folder, files, &bytes),
             Err(e) if e.is_absent() => Err("there is no manifest.json".to_owned()),
             Err(disk::ReadError::Io(e)) => return Err(RunError::new(format!("{path}: {e}"))),
@@ -168,21 +206,43 @@ fn templates(registry: &Registry, tree: &Tree, warnings: &mut Vec<Finding>) -> R
         };
         match manifest {
             Ok(entry) => out.push(entry),
-            Err(message) => report(&registry.policy, "registry-template", &path, Place::file(), message, warnings),
+            Err(message) => report(
+                &registry.policy,
+                "registry-template",
+                &path,
+                Place::file(),
+                message,
+                warnings,
+            ),
         }
     }
     Ok(out)
 }
 
 fn not_indexed(registry: &Registry, tree: &Tree, warnings: &mut Vec<Finding>) {
-    for (folder, ending, what) in
-        [("cals", ".cal.json", "workflows"), ("graphs", ".agent-graph.json", "Agent Graphs")]
-    {
-        let inside = |path: &str| path.split_once('/').is_some_and(|(first, _)| first == folder);
-        let files = tree.files.iter().filter(|e| inside(e.path.as_str()) && e.path.as_str().ends_with(ending)).count();
+    for (folder, ending, what) in [
+        ("cals", ".cal.json", "workflows"),
+        ("graphs", ".agent-graph.json", "Agent Graphs"),
+    ] {
+        let inside = |path: &str| {
+            path.split_once('/')
+                .is_some_and(|(first, _)| first == folder)
+        };
+        let files = tree
+            .files
+            .iter()
+            .filter(|e| inside(e.path.as_str()) && e.path.as_str().ends_with(ending))
+            .count();
         if files > 0 {
             let message = format!("{files} {what} below {folder}/ are not indexed");
-            report(&registry.policy, "registry-not-indexed", folder, Place::file(), message, warnings);
+            report(
+                &registry.policy,
+                "registry-not-indexed",
+                folder,
+                Place::file(),
+                message,
+                warnings,
+            );
         }
     }
 }
@@ -191,39 +251,78 @@ fn not_indexed(registry: &Registry, tree: &Tree, warnings: &mut Vec<Finding>) {
 fn lapsed(registry: &Registry, old: &SignedIndex, now: &Timestamp, warnings: &mut Vec<Finding>) {
     let signed_at = &old.signing.signed_at;
     let mut warn = |path: &str, message: String| {
-        report(&registry.policy, "policy-lapsed", path, Place::file(), message, warnings);
+        report(
+            &registry.policy,
+            "policy-lapsed",
+            path,
+            Place::file(),
+            message,
+            warnings,
+        );
     };
     if let Some(expires) = old.signing.expires.as_ref().filter(|e| e.is_before(now)) {
         warn(INDEX, format!("the index expired at {expires}"));
     }
-    for waiver in registry.policy.waivers.iter().filter(|w| w.holds(signed_at) && !w.holds(now)) {
-        let message = format!("the waiver of {} for {:?} expired on {}", waiver.code, waiver.path, waiver.expires);
+    for waiver in registry
+        .policy
+        .waivers
+        .iter()
+        .filter(|w| w.holds(signed_at) && !w.holds(now))
+    {
+        let message = format!(
+            "the waiver of {} for {:?} expired on {}",
+            waiver.code, waiver.path, waiver.expires
+        );
         warn(crate::registry::POLICY_FILE, message);
     }
-    for entry in old.content.get("cartridges").and_then(Json::as_array).into_iter().flatten() {
+    for entry in old
+        .content
+        .get("cartridges")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+    {
         let text = |name: &str| entry.get(name).and_then(Json::as_str).unwrap_or_default();
         if text("trust") != Trust::Trusted.as_str() {
             continue;
         }
-        let key = KeyId::try_from(text("keyid")).ok().and_then(|id| registry.trust.get(&id));
+        let key = KeyId::try_from(text("keyid"))
+            .ok()
+            .and_then(|id| registry.trust.get(&id));
         let publisher = crate::model::PublisherId::try_from(text("publisher"));
         let made = Timestamp::try_from(text("signedAt"));
-        let (Some(key), Ok(publisher), Ok(made)) = (key, publisher, made) else { continue };
+        let (Some(key), Ok(publisher), Ok(made)) = (key, publisher, made) else {
+            continue;
+        };
         if let Err(reason) = key.eligible(&publisher, Some(&made), now) {
-            warn(text("path"), format!("it was trusted when the index was signed ({signed_at}), and is no more: {reason}"));
+            warn(
+                text("path"),
+                format!(
+                    "it was trusted when the index was signed ({signed_at}), and is no more: {reason}"
+                ),
+            );
         }
     }
 }
 
 /// `--check`: the committed content against what a build would write, all but `integrity`.
-fn compare(old: Option<&SignedIndex>, joined: &Joined, report: &mut BuildReport) -> Result<(), RunError> {
+fn compare(
+    old: Option<&SignedIndex>,
+    joined: &Joined,
+    report: &mut BuildReport,
+) -> Result<(), RunError> {
     let Some(old) = old else {
-        report.differences.push(format!("{INDEX} is missing; run `acx build-index` and commit it"));
+        report.differences.push(format!(
+            "{INDEX} is missing; run `acx build-index` and commit it"
+        ));
         return Ok(());
     };
-    let new = serde_json::to_value(&joined.content).map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
+    let new = serde_json::to_value(&joined.content)
+        .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
     if !old.well_formed {
-        report.differences.push(format!("{INDEX} is not in the form in which a build writes it"));
+        report.differences.push(format!(
+            "{INDEX} is not in the form in which a build writes it"
+        ));
     }
     if old.content != new {
         differences(&old.content, &new, &mut report.differences);
@@ -239,19 +338,33 @@ fn compare(old: Option<&SignedIndex>, joined: &Joined, report: &mut BuildReport)
 
 fn differences(old: &Json, new: &Json, out: &mut Vec<String>) {
     let by_path = |content: &Json| -> std::collections::BTreeMap<String, Json> {
-        let entries = content.get("cartridges").and_then(Json::as_array).into_iter().flatten();
-        entries.filter_map(|e| Some((e.get("path")?.as_str()?.to_owned(), e.clone()))).collect()
+        let entries = content
+            .get("cartridges")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten();
+        entries
+            .filter_map(|e| Some((e.get("path")?.as_str()?.to_owned(), e.clone())))
+            .collect()
     };
     let (olds, news) = (by_path(old), by_path(new));
     let mut all = Vec::new();
     for (path, entry) in &news {
         match olds.get(path) {
             None => all.push(format!("{path} is not in the committed index")),
-            Some(committed) if committed != entry => all.push(format!("{path}: {}", members(committed, entry))),
+            Some(committed) if committed != entry => {
+                all.push(format!("{path}: {}", members(committed, entry)))
+            }
             Some(_) => {}
         }
     }
-    all.extend(olds.keys().filter(|path| !news.contains_key(*path)).map(|path| format!("{path} is in the committed index, and a build would leave it out")));
+    all.extend(
+        olds.keys()
+            .filter(|path| !news.contains_key(*path))
+            .map(|path| {
+                format!("{path} is in the committed index, and a build would leave it out")
+            }),
+    );
     let rest = members(old, new);
     if rest != "cartridges" && !rest.is_empty() {
         all.push(format!("the index's {rest}"));
@@ -265,10 +378,15 @@ fn differences(old: &Json, new: &Json, out: &mut Vec<String>) {
 
 /// The names of the members that differ.
 fn members(old: &Json, new: &Json) -> String {
-    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return "form".to_owned() };
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+        return "form".to_owned();
+    };
     let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let differing: Vec<&str> =
-        names.into_iter().filter(|name| old.get(*name) != new.get(*name)).map(String::as_str).collect();
+    let differing: Vec<&str> = names
+        .into_iter()
+        .filter(|name| old.get(*name) != new.get(*name))
+        .map(String::as_str)
+        .collect();
     differing.join(", ")
 }
 
@@ -284,19 +402,26 @@ fn write(
         return Ok(());
     }
     if options.fail_on_reject && !report.rejected.is_empty() {
-        report.outcome = format!("{INDEX} was left as it is: something was rejected (--on-reject fail)");
+        report.outcome =
+            format!("{INDEX} was left as it is: something was rejected (--on-reject fail)");
         return Ok(());
     }
     let digest = joined.content.digest();
     let before = old.map(|old| &old.index);
     let unchanged = old.filter(|old| {
-        old.trusted && !options.resign && old.index.integrity.digest == digest && old.index.signing.retired == joined.retired
+        old.trusted
+            && !options.resign
+            && old.index.integrity.digest == digest
+            && old.index.signing.retired == joined.retired
     });
     if let Some(old) = unchanged {
         if !old.index.well_formed {
             put(registry, &joined.content, &old.index.integrity, report)?;
         }
-        report.outcome = format!("{INDEX} is up to date (sequence {}, {digest})", old.index.signing.sequence);
+        report.outcome = format!(
+            "{INDEX} is up to date (sequence {}, {digest})",
+            old.index.signing.sequence
+        );
         return Ok(());
     }
     if let Some(old) = old.filter(|old| old.trusted && !options.allow_shrink) {
@@ -309,14 +434,21 @@ fn write(
         ));
     };
     let sequence = match before {
-        Some(old) => old.signing.sequence.checked_add(1).ok_or_else(|| RunError::new("the sequence number is at its end"))?,
+        Some(old) => old
+            .signing
+            .sequence
+            .checked_add(1)
+            .ok_or_else(|| RunError::new("the sequence number is at its end"))?,
         None => 1,
     };
     let expires = match registry.policy.index_expires_days {
         Some(days) => {
             let (seconds, _) = options.now.unix();
             let later = seconds.saturating_add(i64::from(days) * 86_400);
-            Some(Timestamp::from_unix(later).map_err(|e| RunError::new(format!("[index] expires_days: {e}")))?)
+            Some(
+                Timestamp::from_unix(later)
+                    .map_err(|e| RunError::new(format!("[index] expires_days: {e}")))?,
+            )
         }
         None => None,
     };
@@ -330,13 +462,24 @@ fn write(
     };
     let integrity = publish::sign(&joined.content, &signing, key);
     put(registry, &joined.content, &integrity, report)?;
-    report.outcome = format!("signed {INDEX}: sequence {sequence}, {digest}, key {}", key.public().id());
+    report.outcome = format!(
+        "signed {INDEX}: sequence {sequence}, {digest}, key {}",
+        key.public().id()
+    );
     Ok(())
 }
 
 fn shrink(old: &[Published], joined: &Joined) -> Result<(), RunError> {
-    let kept: std::collections::BTreeSet<&str> = joined.content.cartridges.iter().map(|e| e.path.as_str()).collect();
-    let lost = old.iter().filter(|p| !kept.contains(p.path.as_str())).count();
+    let kept: std::collections::BTreeSet<&str> = joined
+        .content
+        .cartridges
+        .iter()
+        .map(|e| e.path.as_str())
+        .collect();
+    let lost = old
+        .iter()
+        .filter(|p| !kept.contains(p.path.as_str()))
+        .count();
     if lost * 2 > old.len() {
         return Err(RunError::new(format!(
             "the index would lose {lost} of its {} entries; {INDEX} was left as it is. If that is meant, add --allow-shrink",
@@ -352,8 +495,10 @@ fn put(
     integrity: &publish::Integrity,
     report: &mut BuildReport,
 ) -> Result<(), RunError> {
-    let bytes = publish::render(content, integrity).map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
-    disk::replace(&registry.root.join(INDEX), &bytes).map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
+    let bytes = publish::render(content, integrity)
+        .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
+    disk::replace(&registry.root.join(INDEX), &bytes)
+        .map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
     report.wrote.push(INDEX.to_owned());
     Ok(())
 }

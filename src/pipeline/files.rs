@@ -15,8 +15,17 @@ use crate::verdict;
 ///
 /// # Errors
 /// [`RunError`] where no threads can be had. A file that cannot be read is reported, not an error.
-pub fn check_files(files: &[PathBuf], settings: Settings<'_>, jobs: usize) -> Result<FilesReport, RunError> {
-    let reports = pool(jobs)?.install(|| files.par_iter().map(|file| check_file(file, settings)).collect());
+pub fn check_files(
+    files: &[PathBuf],
+    settings: Settings<'_>,
+    jobs: usize,
+) -> Result<FilesReport, RunError> {
+    let reports = pool(jobs)?.install(|| {
+        files
+            .par_iter()
+            .map(|file| check_file(file, settings))
+            .collect()
+    });
     Ok(FilesReport::new(reports))
 }
 
@@ -28,17 +37,41 @@ fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {
             let mut findings = Vec::new();
             let most = settings.policy.limits.file_bytes;
             let message = format!("the file has {bytes} bytes, at most {most} are accepted");
-            super::judge::report(settings.policy, "container-too-large", &path, Place::file(), message, &mut findings);
-            return FileReport { findings, verdict: crate::report::Verdict::Reject, ..FileReport::unverifiable(path, "too large to be read".into()) };
+            super::judge::report(
+                settings.policy,
+                "container-too-large",
+                &path,
+                Place::file(),
+                message,
+                &mut findings,
+            );
+            return FileReport {
+                findings,
+                verdict: crate::report::Verdict::Reject,
+                ..FileReport::unverifiable(path, "too large to be read".into())
+            };
         }
         Err(e) => return FileReport::unverifiable(path, format!("cannot be read: {e}")),
     };
     let minimum = settings.policy.minimum_trust;
     let judged = verdict::judge(&path, &bytes, settings, |checked, findings| {
         let trust = checked.evidence.as_ref().map(|e| e.trust);
-        if let Some(found) = trust.filter(|t| settings.public && *t < minimum && minimum > Trust::Portable) {
-            let message = format!("expected at least {}, found {}", minimum.as_str(), found.as_str());
-            super::judge::report(settings.policy, "policy-minimum-trust", &path, Place::file(), message, findings);
+        if let Some(found) =
+            trust.filter(|t| settings.public && *t < minimum && minimum > Trust::Portable)
+        {
+            let message = format!(
+                "expected at least {}, found {}",
+                minimum.as_str(),
+                found.as_str()
+            );
+            super::judge::report(
+                settings.policy,
+                "policy-minimum-trust",
+                &path,
+                Place::file(),
+                message,
+                findings,
+            );
         }
     });
     match judged {

@@ -35,17 +35,36 @@ pub(super) fn join(
         used_waivers.extend(one.waivers);
         match one.outcome {
             Outcome::Accepted(projected) => accepted.push((*projected, one.findings)),
-            Outcome::Unverifiable(reason) => report.unverifiable.push(Unverifiable { path: one.path, reason }),
-            Outcome::Rejected => rejected.push(Rejected { path: one.path, findings: one.findings }),
+            Outcome::Unverifiable(reason) => report.unverifiable.push(Unverifiable {
+                path: one.path,
+                reason,
+            }),
+            Outcome::Rejected => rejected.push(Rejected {
+                path: one.path,
+                findings: one.findings,
+            }),
         }
     }
     for (path, published) in missing(stage, &seen) {
         let mut findings = Vec::new();
-        let message = format!("expected the published file ({}), found none", published.sha256);
-        super::judge::report(&stage.registry.policy, "history-removed", path, Place::file(), message, &mut findings);
+        let message = format!(
+            "expected the published file ({}), found none",
+            published.sha256
+        );
+        super::judge::report(
+            &stage.registry.policy,
+            "history-removed",
+            path,
+            Place::file(),
+            message,
+            &mut findings,
+        );
         if let Some(one) = stage.found(path, findings) {
             used_waivers.extend(one.waivers);
-            rejected.push(Rejected { path: one.path, findings: one.findings });
+            rejected.push(Rejected {
+                path: one.path,
+                findings: one.findings,
+            });
         }
     }
     duplicates(stage, &mut accepted, &mut rejected);
@@ -53,15 +72,30 @@ pub(super) fn join(
     // Malware must be removable: what the ledger calls withdrawn is left out without failing the run.
     for one in rejected {
         if has_error(&one.findings) && !is_withdrawn(stage, &one.path) {
-            let (errors, rest) = one.findings.into_iter().partition(|f| has_error(std::slice::from_ref(f)));
+            let (errors, rest) = one
+                .findings
+                .into_iter()
+                .partition(|f| has_error(std::slice::from_ref(f)));
             warnings.extend::<Vec<Finding>>(rest);
-            report.rejected.push(Rejected { path: one.path, findings: errors });
+            report.rejected.push(Rejected {
+                path: one.path,
+                findings: errors,
+            });
         } else {
-            warnings.extend(one.findings.into_iter().map(|f| Finding { severity: crate::finding::Severity::Warning, ..f }));
+            warnings.extend(one.findings.into_iter().map(|f| Finding {
+                severity: crate::finding::Severity::Warning,
+                ..f
+            }));
         }
     }
     let mut entries = Vec::with_capacity(accepted.len());
-    let mut times: Vec<Timestamp> = stage.registry.ledger.updated_at.clone().into_iter().collect();
+    let mut times: Vec<Timestamp> = stage
+        .registry
+        .ledger
+        .updated_at
+        .clone()
+        .into_iter()
+        .collect();
     for (projected, findings) in accepted {
         warnings.extend(findings);
         times.push(projected.made_at);
@@ -84,12 +118,20 @@ pub(super) fn join(
     report.counts.templates = templates.len();
 
     let listed: BTreeSet<&str> = entries.iter().map(|e| e.path.as_str()).collect();
-    let retired = stage.published.values().filter(|p| !listed.contains(p.path.as_str())).map(|p| (*p).clone()).collect();
-    let generated_at = times
-        .iter()
-        .max()
-        .map_or_else(|| GENERATED_NEVER.to_owned(), |newest| newest.to_millis().as_str().to_owned());
-    Joined { content: Content::new(generated_at, entries, templates), retired }
+    let retired = stage
+        .published
+        .values()
+        .filter(|p| !listed.contains(p.path.as_str()))
+        .map(|p| (*p).clone())
+        .collect();
+    let generated_at = times.iter().max().map_or_else(
+        || GENERATED_NEVER.to_owned(),
+        |newest| newest.to_millis().as_str().to_owned(),
+    );
+    Joined {
+        content: Content::new(generated_at, entries, templates),
+        retired,
+    }
 }
 
 fn accepted_line(entry: &CartridgeEntry) -> Accepted {
@@ -114,42 +156,93 @@ fn missing<'a>(stage: &'a Stage<'_>, seen: &BTreeSet<String>) -> Vec<(&'a str, &
 }
 
 fn is_withdrawn(stage: &Stage<'_>, path: &str) -> bool {
-    let coordinate = RegistryPath::try_from(path).ok().and_then(|p| Coordinate::of_path(&p).ok());
+    let coordinate = RegistryPath::try_from(path)
+        .ok()
+        .and_then(|p| Coordinate::of_path(&p).ok());
     coordinate
-        .and_then(|c| ledger_entry(stage, c.publisher.as_str(), c.id.as_str(), c.version.as_str()))
+        .and_then(|c| {
+            ledger_entry(
+                stage,
+                c.publisher.as_str(),
+                c.id.as_str(),
+                c.version.as_str(),
+            )
+        })
         .is_some_and(|entry| entry.status == Lifecycle::Withdrawn)
 }
 
-fn ledger_entry<'a>(stage: &'a Stage<'_>, publisher: &str, id: &str, version: &str) -> Option<&'a LedgerEntry> {
-    stage.registry.ledger.entry(ArtifactType::Agent, publisher, id, version)
+fn ledger_entry<'a>(
+    stage: &'a Stage<'_>,
+    publisher: &str,
+    id: &str,
+    version: &str,
+) -> Option<&'a LedgerEntry> {
+    stage
+        .registry
+        .ledger
+        .entry(ArtifactType::Agent, publisher, id, version)
 }
 
 /// Versions that differ in build metadata or case alone. The one that was published first stays; where none was, none
 /// is taken, since any choice would be chance.
-fn duplicates(stage: &Stage<'_>, accepted: &mut Vec<(Projected, Vec<Finding>)>, rejected: &mut Vec<Rejected>) {
+fn duplicates(
+    stage: &Stage<'_>,
+    accepted: &mut Vec<(Projected, Vec<Finding>)>,
+    rejected: &mut Vec<Rejected>,
+) {
     let key = |entry: &CartridgeEntry| {
-        let version = entry.version.split('+').next().unwrap_or_default().to_lowercase();
+        let version = entry
+            .version
+            .split('+')
+            .next()
+            .unwrap_or_default()
+            .to_lowercase();
         (entry.publisher.clone(), entry.id.clone(), version)
     };
     let mut groups: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for (projected, _) in accepted.iter() {
-        groups.entry(key(&projected.entry)).or_default().push(projected.entry.path.clone());
+        groups
+            .entry(key(&projected.entry))
+            .or_default()
+            .push(projected.entry.path.clone());
     }
-    let crowded: BTreeMap<_, _> = groups.into_iter().filter(|(_, paths)| paths.len() > 1).collect();
+    let crowded: BTreeMap<_, _> = groups
+        .into_iter()
+        .filter(|(_, paths)| paths.len() > 1)
+        .collect();
     if crowded.is_empty() {
         return;
     }
     accepted.retain_mut(|(projected, findings)| {
         let path = &projected.entry.path;
-        let Some(paths) = crowded.get(&key(&projected.entry)) else { return true };
+        let Some(paths) = crowded.get(&key(&projected.entry)) else {
+            return true;
+        };
         if stage.published.contains_key(path.as_str()) {
             return true;
         }
-        let others: Vec<&str> = paths.iter().filter(|p| *p != path).map(String::as_str).collect();
-        let message = format!("it differs from {} in build metadata or case alone", others.join(", "));
+        let others: Vec<&str> = paths
+            .iter()
+            .filter(|p| *p != path)
+            .map(String::as_str)
+            .collect();
+        let message = format!(
+            "it differs from {} in build metadata or case alone",
+            others.join(", ")
+        );
         let mut findings = std::mem::take(findings);
-        super::judge::report(&stage.registry.policy, "registry-duplicate", path, Place::file(), message, &mut findings);
-        rejected.push(Rejected { path: path.clone(), findings });
+        super::judge::report(
+            &stage.registry.policy,
+            "registry-duplicate",
+            path,
+            Place::file(),
+            message,
+            &mut findings,
+        );
+        rejected.push(Rejected {
+            path: path.clone(),
+            findings,
+        });
         false
     });
 }
@@ -157,7 +250,13 @@ fn duplicates(stage: &Stage<'_>, accepted: &mut Vec<(Projected, Vec<Finding>)>, 
 /// By publisher, id, then version descending.
 fn sort(entries: &mut [CartridgeEntry]) {
     let version = |entry: &CartridgeEntry| Version::try_from(entry.version.as_str()).ok();
-    entries.sort_by_cached_key(|e| (e.publisher.clone(), e.id.clone(), std::cmp::Reverse(version(e))));
+    entries.sort_by_cached_key(|e| {
+        (
+            e.publisher.clone(),
+            e.id.clone(),
+            std::cmp::Reverse(version(e)),
+        )
+    });
 }
 
 /// What the ledger says of each entry, and which of its entries say it of nothing.
@@ -165,10 +264,16 @@ fn lifecycle(stage: &Stage<'_>, entries: &mut [CartridgeEntry], warnings: &mut V
     let coordinate = |e: &CartridgeEntry| (e.publisher.clone(), e.id.clone(), e.version.clone());
     let digests: BTreeMap<_, _> = entries.iter().map(|e| (coordinate(e), e.digest)).collect();
     let indexed = |r: &LedgerRef| {
-        let key = (r.publisher.as_str().to_owned(), r.id.as_str().to_owned(), r.version.as_str().to_owned());
+        let key = (
+            r.publisher.as_str().to_owned(),
+            r.id.as_str().to_owned(),
+            r.version.as_str().to_owned(),
+        );
         match (r.artifact_type, digests.get(&key)) {
             (ArtifactType::Agent, Some(digest)) if *digest == r.digest => Ok(()),
-            (ArtifactType::Agent, Some(digest)) => Err(format!("expected the digest {digest}, found {}", r.digest)),
+            (ArtifactType::Agent, Some(digest)) => {
+                Err(format!("expected the digest {digest}, found {}", r.digest))
+            }
             _ => Err("it is not in the index".to_owned()),
         }
     };
@@ -176,8 +281,18 @@ fn lifecycle(stage: &Stage<'_>, entries: &mut [CartridgeEntry], warnings: &mut V
         let mut warn = |pointer: &str, what: &str, r: &LedgerRef| {
             if let Err(why) = indexed(r) {
                 let message = format!("the {what} {}/{}@{}: {why}", r.publisher, r.id, r.version);
-                let place = Place { pointer: Some(format!("/entries/{at}/{pointer}")), ..Place::file() };
-                super::judge::report(&stage.registry.policy, "registry-status-target", LEDGER_FILE, place, message, warnings);
+                let place = Place {
+                    pointer: Some(format!("/entries/{at}/{pointer}")),
+                    ..Place::file()
+                };
+                super::judge::report(
+                    &stage.registry.policy,
+                    "registry-status-target",
+                    LEDGER_FILE,
+                    place,
+                    message,
+                    warnings,
+                );
             }
         };
         // A withdrawn version is meant to be gone.
@@ -205,7 +320,10 @@ fn lifecycle(stage: &Stage<'_>, entries: &mut [CartridgeEntry], warnings: &mut V
 fn latest(entries: &mut [CartridgeEntry]) {
     let same = |a: &CartridgeEntry, b: &CartridgeEntry| a.publisher == b.publisher && a.id == b.id;
     for group in entries.chunk_by_mut(same) {
-        let at = group.iter().position(|e| e.registry_status.status != "withdrawn").unwrap_or(0);
+        let at = group
+            .iter()
+            .position(|e| e.registry_status.status != "withdrawn")
+            .unwrap_or(0);
         if let Some(entry) = group.get_mut(at) {
             entry.latest = true;
         }
@@ -216,14 +334,30 @@ fn latest(entries: &mut [CartridgeEntry]) {
 fn waivers(stage: &Stage<'_>, used: &BTreeSet<usize>, warnings: &mut Vec<Finding>) {
     for (at, waiver) in stage.registry.policy.waivers.iter().enumerate() {
         let message = if !waiver.holds(stage.now) {
-            format!("the waiver of {} for {:?} expired on {}", waiver.code, waiver.path, waiver.expires)
+            format!(
+                "the waiver of {} for {:?} expired on {}",
+                waiver.code, waiver.path, waiver.expires
+            )
         } else if !used.contains(&at) {
-            format!("the waiver of {} for {:?} waives nothing", waiver.code, waiver.path)
+            format!(
+                "the waiver of {} for {:?} waives nothing",
+                waiver.code, waiver.path
+            )
         } else {
             continue;
         };
-        let place = Place { pointer: Some(format!("/waivers/{at}")), ..Place::file() };
+        let place = Place {
+            pointer: Some(format!("/waivers/{at}")),
+            ..Place::file()
+        };
         let file = crate::registry::POLICY_FILE;
-        super::judge::report(&stage.registry.policy, "policy-waiver", file, place, message, warnings);
+        super::judge::report(
+            &stage.registry.policy,
+            "policy-waiver",
+            file,
+            place,
+            message,
+            warnings,
+        );
     }
 }

@@ -45,7 +45,14 @@ pub(super) struct Stage<'a> {
 }
 
 /// Reports for a rule that no single cartridge can trip.
-pub(super) fn report(policy: &Policy, code: &str, path: &str, place: Place, message: impl Into<String>, to: &mut Vec<Finding>) {
+pub(super) fn report(
+    policy: &Policy,
+    code: &str,
+    path: &str,
+    place: Place,
+    message: impl Into<String>,
+    to: &mut Vec<Finding>,
+) {
     if let Some(rule) = check::rule(code) {
         Sink::new(rule, path, policy.level(rule.info()), to).report(place, message);
     }
@@ -80,15 +87,23 @@ impl Stage<'_> {
             waivers = self.waive(findings);
         });
         match judged {
-            Err(refusal) => {
-                Judged { path: path.to_owned(), outcome: Outcome::Unverifiable(refusal.0), findings: Vec::new(), waivers }
-            }
+            Err(refusal) => Judged {
+                path: path.to_owned(),
+                outcome: Outcome::Unverifiable(refusal.0),
+                findings: Vec::new(),
+                waivers,
+            },
             Ok(judgement) => {
                 let outcome = match &judgement.admitted {
                     Some(admitted) => Outcome::Accepted(Box::new(project::entry(path, admitted))),
                     None => Outcome::Rejected,
                 };
-                Judged { path: path.to_owned(), outcome, findings: judgement.findings, waivers }
+                Judged {
+                    path: path.to_owned(),
+                    outcome,
+                    findings: judgement.findings,
+                    waivers,
+                }
             }
         }
     }
@@ -98,7 +113,12 @@ impl Stage<'_> {
         let path = entry.path.as_str();
         let mut findings = Vec::new();
         if let Some(what) = secret::secret_name(entry.path.name()) {
-            self.report("registry-secret", path, format!("the name says {what}"), &mut findings);
+            self.report(
+                "registry-secret",
+                path,
+                format!("the name says {what}"),
+                &mut findings,
+            );
         }
         match private_key(entry) {
             Ok(None) => {}
@@ -115,9 +135,18 @@ impl Stage<'_> {
     pub fn oddity(&self, oddity: &Oddity) -> Option<Judged> {
         let mut findings = Vec::new();
         let (code, message) = match oddity.kind {
-            OddityKind::Symlink => ("registry-symlink", "expected a file or a folder, found a symbolic link"),
-            OddityKind::Special => ("registry-symlink", "expected a file or a folder, found a pipe, a socket or a device"),
-            OddityKind::Name => ("registry-unreadable-name", "expected a Unicode name at most 64 folders deep"),
+            OddityKind::Symlink => (
+                "registry-symlink",
+                "expected a file or a folder, found a symbolic link",
+            ),
+            OddityKind::Special => (
+                "registry-symlink",
+                "expected a file or a folder, found a pipe, a socket or a device",
+            ),
+            OddityKind::Name => (
+                "registry-unreadable-name",
+                "expected a Unicode name at most 64 folders deep",
+            ),
         };
         self.report(code, &oddity.path, message, &mut findings);
         self.found(&oddity.path, findings)
@@ -126,7 +155,12 @@ impl Stage<'_> {
     /// Findings about a path that is no cartridge; with an error among them it is rejected.
     pub fn found(&self, path: &str, mut findings: Vec<Finding>) -> Option<Judged> {
         let waivers = self.waive(&mut findings);
-        (!findings.is_empty()).then(|| Judged { path: path.to_owned(), outcome: Outcome::Rejected, findings, waivers })
+        (!findings.is_empty()).then(|| Judged {
+            path: path.to_owned(),
+            outcome: Outcome::Rejected,
+            findings,
+            waivers,
+        })
     }
 
     fn unread(&self, path: &str, error: &ReadError) -> Judged {
@@ -138,7 +172,12 @@ impl Stage<'_> {
                 self.report("container-too-large", path, message, &mut findings);
             }
             ReadError::NotAFile => {
-                self.report("registry-symlink", path, "expected a file, found a link or a device", &mut findings);
+                self.report(
+                    "registry-symlink",
+                    path,
+                    "expected a file, found a link or a device",
+                    &mut findings,
+                );
             }
             ReadError::Io(_) => {}
         }
@@ -147,7 +186,12 @@ impl Stage<'_> {
         } else {
             Outcome::Rejected
         };
-        Judged { path: path.to_owned(), outcome, findings, waivers: BTreeSet::new() }
+        Judged {
+            path: path.to_owned(),
+            outcome,
+            findings,
+            waivers: BTreeSet::new(),
+        }
     }
 
     /// The rules about a cartridge's place, its past and its worth.
@@ -170,35 +214,61 @@ impl Stage<'_> {
             for (key, expected) in parts {
                 let found = cartridge.meta(key);
                 if found != Some(expected) {
-                    let found = found.map_or_else(|| "nothing".to_owned(), |f| format!("{:?}", crate::model::shorten(f)));
-                    let message = format!("the path says {expected:?}, the cartridge says {found} ({key})");
+                    let found = found.map_or_else(
+                        || "nothing".to_owned(),
+                        |f| format!("{:?}", crate::model::shorten(f)),
+                    );
+                    let message =
+                        format!("the path says {expected:?}, the cartridge says {found} ({key})");
                     let place = Place::row("cartridge", key);
-                    report(self.policy(), "registry-coordinate", text, place, message, findings);
+                    report(
+                        self.policy(),
+                        "registry-coordinate",
+                        text,
+                        place,
+                        message,
+                        findings,
+                    );
                 }
             }
         }
         self.history(text, Some(checked), findings);
         let minimum = self.policy().minimum_trust;
         if evidence.trust < minimum {
-            let message = format!("expected at least {}, found {}", minimum.as_str(), evidence.trust.as_str());
+            let message = format!(
+                "expected at least {}, found {}",
+                minimum.as_str(),
+                evidence.trust.as_str()
+            );
             self.report("policy-minimum-trust", text, message, findings);
         }
     }
 
     /// Published once, never changed: the file's hash is the one that was signed, and so is the content's.
     fn history(&self, path: &str, checked: Option<&Checked>, findings: &mut Vec<Finding>) {
-        let Some(published) = self.published.get(path) else { return };
+        let Some(published) = self.published.get(path) else {
+            return;
+        };
         let Some(cartridge) = checked.and_then(|c| c.cartridge.as_ref()) else {
-            let message = format!("expected the published file ({}), found one that cannot be read", published.sha256);
+            let message = format!(
+                "expected the published file ({}), found one that cannot be read",
+                published.sha256
+            );
             return self.report("history-changed", path, message, findings);
         };
         if cartridge.sha256 != published.sha256 {
-            let message = format!("expected the published file ({}), found {}", published.sha256, cartridge.sha256);
+            let message = format!(
+                "expected the published file ({}), found {}",
+                published.sha256, cartridge.sha256
+            );
             self.report("history-changed", path, message, findings);
         } else if let Some(signed) = checked.and_then(|c| c.evidence.as_ref()?.signed.as_ref())
             && signed.manifest != published.digest
         {
-            let message = format!("expected the published digest {}, found {}", published.digest, signed.manifest);
+            let message = format!(
+                "expected the published digest {}, found {}",
+                published.digest, signed.manifest
+            );
             self.report("history-changed", path, message, findings);
         }
     }
@@ -206,17 +276,20 @@ impl Stage<'_> {
     /// Lowers the errors that the policy waives; gives the waivers that did.
     fn waive(&self, findings: &mut [Finding]) -> BTreeSet<usize> {
         let mut used = BTreeSet::new();
-        for finding in findings.iter_mut().filter(|f| f.severity == Severity::Error) {
-            let waiver = self
-                .policy()
-                .waivers
-                .iter()
-                .enumerate()
-                .find(|(_, w)| w.holds(self.now) && w.matches(finding.code, &finding.location.path));
+        for finding in findings
+            .iter_mut()
+            .filter(|f| f.severity == Severity::Error)
+        {
+            let waiver = self.policy().waivers.iter().enumerate().find(|(_, w)| {
+                w.holds(self.now) && w.matches(finding.code, &finding.location.path)
+            });
             if let Some((at, waiver)) = waiver {
                 used.insert(at);
                 finding.severity = Severity::Warning;
-                finding.message.push_str(&format!(" (waived until {}: {})", waiver.expires, waiver.reason));
+                finding.message.push_str(&format!(
+                    " (waived until {}: {})",
+                    waiver.expires, waiver.reason
+                ));
             }
         }
         used
@@ -230,7 +303,10 @@ fn private_key(entry: &Entry) -> Result<Option<u64>, ReadError> {
     let mut window: Vec<u8> = Vec::new();
     let mut start = 0_u64;
     loop {
-        let taken = (&mut file).take(PIECE as u64).read_to_end(&mut window).map_err(ReadError::Io)?;
+        let taken = (&mut file)
+            .take(PIECE as u64)
+            .read_to_end(&mut window)
+            .map_err(ReadError::Io)?;
         if let Some(at) = secret::private_key_head(&window) {
             return Ok(Some(start + at as u64));
         }

@@ -58,7 +58,11 @@ pub struct IndexReport {
 impl IndexReport {
     /// 0 or 1.
     pub fn exit_status(&self) -> u8 {
-        if self.problems.is_empty() { ACCEPTED } else { REJECTED }
+        if self.problems.is_empty() {
+            ACCEPTED
+        } else {
+            REJECTED
+        }
     }
 }
 
@@ -76,8 +80,12 @@ pub fn verify_index(
 ) -> Result<IndexReport, RunError> {
     let bytes = disk::read(file, INDEX_BYTES)
         .map_err(|e| RunError::new(format!("{}: cannot be read: {e}", file.display())))?;
-    let mut report =
-        IndexReport { file: file.to_path_buf(), index: None, cartridges: Vec::new(), problems: Vec::new() };
+    let mut report = IndexReport {
+        file: file.to_path_buf(),
+        index: None,
+        cartridges: Vec::new(),
+        problems: Vec::new(),
+    };
     let index = match publish::read(&bytes) {
         Ok(index) => index,
         Err(e) => {
@@ -97,14 +105,28 @@ pub fn verify_index(
             index.integrity.keyid
         ));
     } else if !pins.keys.contains(&index.integrity.keyid) {
-        let expected = pins.keys.iter().map(KeyId::as_str).collect::<Vec<_>>().join(" or ");
-        problems.push(format!("expected the signer {expected}, found {}", index.integrity.keyid));
+        let expected = pins
+            .keys
+            .iter()
+            .map(KeyId::as_str)
+            .collect::<Vec<_>>()
+            .join(" or ");
+        problems.push(format!(
+            "expected the signer {expected}, found {}",
+            index.integrity.keyid
+        ));
     }
     if let Some(expected) = registry_id.filter(|id| *id != signing.registry_id) {
-        problems.push(format!("expected the index of the registry {expected:?}, found that of {:?}", signing.registry_id));
+        problems.push(format!(
+            "expected the index of the registry {expected:?}, found that of {:?}",
+            signing.registry_id
+        ));
     }
     if let Some(least) = min_sequence.filter(|least| signing.sequence < *least) {
-        problems.push(format!("expected at least sequence {least}, found {}: an old index is served again", signing.sequence));
+        problems.push(format!(
+            "expected at least sequence {least}, found {}: an old index is served again",
+            signing.sequence
+        ));
     }
     if let Some(expires) = signing.expires.as_ref().filter(|e| e.is_before(now)) {
         problems.push(format!("it expired at {expires}"));
@@ -124,20 +146,24 @@ pub fn verify_index(
 /// The path comes from a stranger's file until its key is known, so only a cartridge's own path is ever opened, and
 /// no folder on the way may be a link.
 fn look_at(root: &Path, path: &str, expected: &Digest) -> Present {
-    let Ok(path) = RegistryPath::try_from(path).and_then(|p| Coordinate::of_path(&p).map(|_| p)) else {
+    let Ok(path) = RegistryPath::try_from(path).and_then(|p| Coordinate::of_path(&p).map(|_| p))
+    else {
         return Present::Wrong("it is no path of a cartridge".into());
     };
     let mut folder = root.to_path_buf();
     for part in path.as_str().split('/') {
         folder.push(part);
         match folder.symlink_metadata() {
-            Ok(metadata) if metadata.is_symlink() => return Present::Wrong("a symbolic link stands in its path".into()),
+            Ok(metadata) if metadata.is_symlink() => {
+                return Present::Wrong("a symbolic link stands in its path".into());
+            }
             Ok(_) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Present::Absent,
             Err(e) => return Present::Wrong(format!("cannot be read: {e}")),
         }
     }
-    let found = disk::open(&folder).and_then(|file| Digest::of_reader(file).map_err(disk::ReadError::Io));
+    let found =
+        disk::open(&folder).and_then(|file| Digest::of_reader(file).map_err(disk::ReadError::Io));
     match found {
         Ok(found) if found == *expected => Present::Verified,
         Ok(found) => Present::Wrong(format!("expected sha256 {expected}, found {found}")),

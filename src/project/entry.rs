@@ -76,7 +76,13 @@ pub struct RegistryStatus {
 
 impl Default for RegistryStatus {
     fn default() -> Self {
-        Self { status: "active".into(), reason: None, recorded_at: None, successor: None, advisory: None }
+        Self {
+            status: "active".into(),
+            reason: None,
+            recorded_at: None,
+            successor: None,
+            advisory: None,
+        }
     }
 }
 
@@ -177,12 +183,18 @@ pub fn entry(path: &str, admitted: &Admitted) -> Projected {
     let publisher = required("acx.publisher_id");
     let id = required("acx.artifact_id");
     let role = text("acx.role");
-    let description = text("acx.description").filter(|d| !d.is_empty()).unwrap_or_else(|| match &role {
-        Some(role) => format!("A portable {} cartridge.", role.replace('_', " ")),
-        None => "A portable cartridge.".to_owned(),
-    });
+    let description = text("acx.description")
+        .filter(|d| !d.is_empty())
+        .unwrap_or_else(|| match &role {
+            Some(role) => format!("A portable {} cartridge.", role.replace('_', " ")),
+            None => "A portable cartridge.".to_owned(),
+        });
     let created_at = Timestamp::try_from(required("acx.created_at").as_str()).ok();
-    let made_at = created_at.into_iter().chain([signed.signed_at.clone()]).max().unwrap_or(signed.signed_at.clone());
+    let made_at = created_at
+        .into_iter()
+        .chain([signed.signed_at.clone()])
+        .max()
+        .unwrap_or(signed.signed_at.clone());
     // An index never says `local`: it would differ by who builds it.
     let trust = admitted.trust().min(Trust::Trusted);
     let credentials = Credentials::of(admitted);
@@ -205,7 +217,11 @@ pub fn entry(path: &str, admitted: &Admitted) -> Projected {
         rom_hash: signed.manifest,
         digest: signed.manifest,
         bytes: cartridge.bytes,
-        capabilities: cartridge.capabilities.iter().filter_map(|row| capability(&row.json, &credentials)).collect(),
+        capabilities: cartridge
+            .capabilities
+            .iter()
+            .filter_map(|row| capability(&row.json, &credentials))
+            .collect(),
         level: None,
         level_claim: credentials.highest_claim(),
         registry_status: RegistryStatus::default(),
@@ -222,7 +238,9 @@ pub fn entry(path: &str, admitted: &Admitted) -> Projected {
 
 /// The list that a metadata value spells in JSON; the rules saw to its form.
 fn json_text<T: serde::de::DeserializeOwned>(value: Option<&str>) -> Vec<T> {
-    value.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    value
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
 }
 
 fn capability(text: &str, credentials: &Credentials) -> Option<CapabilityEntry> {
@@ -237,9 +255,17 @@ fn capability(text: &str, credentials: &Credentials) -> Option<CapabilityEntry> 
         .filter_map(|r| credentials.state_of(r.get("ref")?.as_str()?));
     Some(CapabilityEntry {
         task_type: member("taskType")?,
-        stack: record.get("stack")?.as_array()?.iter().filter_map(|s| s.as_str().map(str::to_owned)).collect(),
+        stack: record
+            .get("stack")?
+            .as_array()?
+            .iter()
+            .filter_map(|s| s.as_str().map(str::to_owned))
+            .collect(),
         domain: member("domain")?,
-        claimed_verified: record.pointer("/proficiency/verified").and_then(Json::as_bool).unwrap_or_default(),
+        claimed_verified: record
+            .pointer("/proficiency/verified")
+            .and_then(Json::as_bool)
+            .unwrap_or_default(),
         verified: false,
         verification_state: named.max().unwrap_or(VerificationState::Unresolved),
     })
@@ -265,14 +291,20 @@ impl Credentials {
                     return Some((names, VerificationState::Invalid, LevelClaim::default()));
                 };
                 let text = |pointer: &str| document.pointer(pointer).and_then(Json::as_str);
-                names.extend(["/id", "/credentialStatus/id"].iter().filter_map(|p| text(p)).map(str::to_owned));
+                names.extend(
+                    ["/id", "/credentialStatus/id"]
+                        .iter()
+                        .filter_map(|p| text(p))
+                        .map(str::to_owned),
+                );
                 let state = state(document);
                 let claim = LevelClaim {
                     acx_level: document
                         .pointer("/credentialSubject/result/0/acx:acxLevel")
                         .filter(|level| level.is_number())
                         .cloned(),
-                    career_tier: text("/credentialSubject/result/0/acx:careerTier").map(str::to_owned),
+                    career_tier: text("/credentialSubject/result/0/acx:careerTier")
+                        .map(str::to_owned),
                     verification_state: Some(state),
                 };
                 Some((names, state, claim))
@@ -283,7 +315,11 @@ impl Credentials {
 
     /// The strongest state among the credentials that go by this name.
     fn state_of(&self, name: &str) -> Option<VerificationState> {
-        self.list.iter().filter(|(names, ..)| names.iter().any(|n| n == name)).map(|(_, state, _)| *state).max()
+        self.list
+            .iter()
+            .filter(|(names, ..)| names.iter().any(|n| n == name))
+            .map(|(_, state, _)| *state)
+            .max()
     }
 
     /// The claim with the highest level; of equal ones the first.
@@ -304,7 +340,10 @@ fn state(document: &Json) -> VerificationState {
     let text = |pointer: &str| document.pointer(pointer).and_then(Json::as_str);
     match (text("/issuer/id"), text("/proof/verificationMethod")) {
         (Some(issuer), Some(method))
-            if method == issuer || method.strip_prefix(issuer).is_some_and(|rest| rest.starts_with('#')) =>
+            if method == issuer
+                || method
+                    .strip_prefix(issuer)
+                    .is_some_and(|rest| rest.starts_with('#')) =>
         {
             VerificationState::Unresolved
         }

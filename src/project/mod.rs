@@ -4,6 +4,7 @@ mod entry;
 mod template;
 
 pub use entry::{
-    Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus, VerificationState, entry,
+    Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus,
+    VerificationState, entry,
 };
 pub use template::{TemplateEntry, template};

@@ -41,24 +41,39 @@ pub struct TemplateEntry {
 ///
 /// # Errors
 /// What is wrong with the folder's name or its manifest.
-pub fn template(folder: &str, files: Vec<String>, manifest: &[u8]) -> Result<TemplateEntry, String> {
+pub fn template(
+    folder: &str,
+    files: Vec<String>,
+    manifest: &[u8],
+) -> Result<TemplateEntry, String> {
     DocumentId::try_from(folder).map_err(|e| format!("the folder's name: {e}"))?;
     let manifest = json::parse(manifest).map_err(|e| format!("manifest.json is not JSON: {e}"))?;
     if !manifest.is_object() {
         return Err("manifest.json: expected an object".to_owned());
     }
-    let text = |name: &str| manifest.get(name).and_then(Json::as_str).filter(|t| !t.is_empty());
+    let text = |name: &str| {
+        manifest
+            .get(name)
+            .and_then(Json::as_str)
+            .filter(|t| !t.is_empty())
+    };
     let name = match text("name") {
         Some(name) if !name.starts_with("TODO") => name.to_owned(),
         _ => title_case(folder),
     };
     Ok(TemplateEntry {
         id: folder.to_owned(),
-        version: text("packageVersion").or_else(|| text("schemaVersion")).map(str::to_owned),
+        version: text("packageVersion")
+            .or_else(|| text("schemaVersion"))
+            .map(str::to_owned),
         name,
-        description: "An editable ACX starter package. Inspect and personalize every file before export.".to_owned(),
+        description:
+            "An editable ACX starter package. Inspect and personalize every file before export."
+                .to_owned(),
         license: "Apache-2.0".to_owned(),
-        tags: ["agent", "portable", "starter", "template"].map(str::to_owned).to_vec(),
+        tags: ["agent", "portable", "starter", "template"]
+            .map(str::to_owned)
+            .to_vec(),
         publisher: "ACX community".to_owned(),
         path: format!("templates/{folder}/manifest.json"),
         file_count: files.len(),
@@ -73,9 +88,16 @@ pub fn template(folder: &str, files: Vec<String>, manifest: &[u8]) -> Result<Tem
 fn title_case(folder: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();
-        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+        letters.next().map_or_else(String::new, |first| {
+            first.to_uppercase().chain(letters).collect()
+        })
     };
-    folder.split(['-', '_', '.']).filter(|w| !w.is_empty()).map(word).collect::<Vec<_>>().join(" ")
+    folder
+        .split(['-', '_', '.'])
+        .filter(|w| !w.is_empty())
+        .map(word)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -84,8 +106,12 @@ mod tests {
 
     #[test]
     fn names() {
-        let name = |manifest: &str| template("starter-agent", vec![], manifest.as_bytes()).map(|t| t.name);
-        assert_eq!(name(r#"{"name":"TODO: your name"}"#), Ok("Starter Agent".to_owned()));
+        let name =
+            |manifest: &str| template("starter-agent", vec![], manifest.as_bytes()).map(|t| t.name);
+        assert_eq!(
+            name(r#"{"name":"TODO: your name"}"#),
+            Ok("Starter Agent".to_owned())
+        );
         assert_eq!(name("{}"), Ok("Starter Agent".to_owned()));
         assert_eq!(name(r#"{"name":"Mine"}"#), Ok("Mine".to_owned()));
         assert!(name("[]").is_err());

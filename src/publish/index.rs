@@ -55,7 +55,11 @@ pub struct Counts {
 
 impl Content {
     /// An index of these cartridges and templates, which are sorted already.
-    pub fn new(generated_at: String, cartridges: Vec<CartridgeEntry>, templates: Vec<TemplateEntry>) -> Self {
+    pub fn new(
+        generated_at: String,
+        cartridges: Vec<CartridgeEntry>,
+        templates: Vec<TemplateEntry>,
+    ) -> Self {
         Self {
             schema_version: "acx.registry-index/1".to_owned(),
             generated_at,

@@ -5,5 +5,6 @@ mod sign;
 
 pub use index::{Content, Counts, GENERATED_NEVER, render};
 pub use sign::{
-    IndexError, Integrity, PREDICATE_TYPE, Published, Signing, SignedIndex, integrity_schema, read, sign,
+    IndexError, Integrity, PREDICATE_TYPE, Published, SignedIndex, Signing, integrity_schema, read,
+    sign,
 };

@@ -100,7 +100,10 @@ pub fn sign(content: &Content, signing: &Signing, key: &PrivateKey) -> Integrity
         counts: content.counts(),
         retired: signing.retired.clone(),
     };
-    let subject = Subject { name: subject_name(&signing.registry_id), digest };
+    let subject = Subject {
+        name: subject_name(&signing.registry_id),
+        digest,
+    };
     let payload = Statement::payload(&subject, PREDICATE_TYPE, &json!(predicate));
     Integrity {
         schema_version: SCHEMA_VERSION.to_owned(),
@@ -169,37 +172,58 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
     let mut pretty = serde_json::to_vec_pretty(&whole).map_err(|e| malformed(e.to_string()))?;
     pretty.push(b'\n');
     let well_formed = pretty == bytes;
-    let Json::Object(mut content) = whole else { return Err(malformed("expected an object".into())) };
+    let Json::Object(mut content) = whole else {
+        return Err(malformed("expected an object".into()));
+    };
     if content.get("schemaVersion").and_then(Json::as_str) != Some("acx.registry-index/1") {
-        return Err(malformed("expected the schemaVersion acx.registry-index/1".into()));
+        return Err(malformed(
+            "expected the schemaVersion acx.registry-index/1".into(),
+        ));
     }
-    let integrity = content.shift_remove("integrity").ok_or(IndexError::Unsigned)?;
-    let integrity: Integrity =
-        serde_json::from_value(integrity).map_err(|e| malformed(format!("integrity: {}", shorten(&e.to_string()))))?;
+    let integrity = content
+        .shift_remove("integrity")
+        .ok_or(IndexError::Unsigned)?;
+    let integrity: Integrity = serde_json::from_value(integrity)
+        .map_err(|e| malformed(format!("integrity: {}", shorten(&e.to_string()))))?;
     let content = Json::Object(content);
 
     if integrity.schema_version != SCHEMA_VERSION {
         let found = shorten(&integrity.schema_version);
-        return Err(invalid(format!("expected integrity.schemaVersion {SCHEMA_VERSION}, found {found:?}")));
+        return Err(invalid(format!(
+            "expected integrity.schemaVersion {SCHEMA_VERSION}, found {found:?}"
+        )));
     }
     let digest = Digest::of(&strict::canonical(&content));
     if digest != integrity.digest {
-        return Err(invalid(format!("expected the digest {}, found {digest} in the content", integrity.digest)));
+        return Err(invalid(format!(
+            "expected the digest {}, found {digest} in the content",
+            integrity.digest
+        )));
     }
-    let key = PublicKey::from_pem(&integrity.public_key_pem).map_err(|e| invalid(format!("publicKeyPem: {e}")))?;
+    let key = PublicKey::from_pem(&integrity.public_key_pem)
+        .map_err(|e| invalid(format!("publicKeyPem: {e}")))?;
     if *key.id() != integrity.keyid || key.pem() != integrity.public_key_pem {
-        return Err(invalid(format!("publicKeyPem is the key {}, keyid names {}", key.id(), integrity.keyid)));
+        return Err(invalid(format!(
+            "publicKeyPem is the key {}, keyid names {}",
+            key.id(),
+            integrity.keyid
+        )));
     }
     let envelope = Envelope::of_json(&integrity.envelope)
         .map_err(|e| invalid(format!("integrity/envelope{}: {}", e.pointer, e.message)))?;
-    attest::verify(&envelope, &key).map_err(|_| invalid(format!("the key {} did not sign it", key.id())))?;
+    attest::verify(&envelope, &key)
+        .map_err(|_| invalid(format!("the key {} did not sign it", key.id())))?;
     let statement = Statement::of_envelope(&envelope, PREDICATE_TYPE)
         .map_err(|e| invalid(format!("the statement{}: {}", e.pointer, e.message)))?;
     let predicate: Predicate = serde_json::from_value(statement.predicate.clone())
         .map_err(|e| invalid(format!("the predicate: {}", shorten(&e.to_string()))))?;
-    let counts: Counts = counts(&content).ok_or_else(|| malformed("a count is missing or no number".into()))?;
+    let counts: Counts =
+        counts(&content).ok_or_else(|| malformed("a count is missing or no number".into()))?;
     let agrees = [
-        ("the subject's name", statement.subject.name == subject_name(&integrity.registry_id)),
+        (
+            "the subject's name",
+            statement.subject.name == subject_name(&integrity.registry_id),
+        ),
         ("the subject's digest", statement.subject.digest == digest),
         ("registryId", predicate.registry_id == integrity.registry_id),
         ("indexDigest", predicate.index_digest == digest),
@@ -208,9 +232,12 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
         ("counts", predicate.counts == counts),
     ];
     if let Some((what, _)) = agrees.iter().find(|(_, same)| !same) {
-        return Err(invalid(format!("{what} of the signed statement is not the index's")));
+        return Err(invalid(format!(
+            "{what} of the signed statement is not the index's"
+        )));
     }
-    let published = published(&content).ok_or_else(|| malformed("a cartridge without path, digest or sha256".into()))?;
+    let published = published(&content)
+        .ok_or_else(|| malformed("a cartridge without path, digest or sha256".into()))?;
     let signing = Signing {
         registry_id: predicate.registry_id,
         sequence: predicate.sequence,
@@ -219,7 +246,14 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
         expires: predicate.expires,
         retired: predicate.retired,
     };
-    Ok(SignedIndex { content, integrity, key, signing, published, well_formed })
+    Ok(SignedIndex {
+        content,
+        integrity,
+        key,
+        signing,
+        published,
+        well_formed,
+    })
 }
 
 fn counts(content: &Json) -> Option<Counts> {

@@ -32,13 +32,22 @@ fn finding(out: &mut String, finding: &Finding) {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let _ = writeln!(out, "{severity}[{}]: {}", finding.code, escape(&finding.message));
+    let _ = writeln!(
+        out,
+        "{severity}[{}]: {}",
+        finding.code,
+        escape(&finding.message)
+    );
     let location = &finding.location;
     let mut place = escape(&location.path);
-    for part in [location.table.map(str::to_owned), location.row.as_deref().map(escape), location.pointer.as_deref().map(escape)]
-        .into_iter()
-        .flatten()
-        .filter(|part| !part.is_empty())
+    for part in [
+        location.table.map(str::to_owned),
+        location.row.as_deref().map(escape),
+        location.pointer.as_deref().map(escape),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|part| !part.is_empty())
     {
         let _ = write!(place, " › {part}");
     }
@@ -73,12 +82,25 @@ pub fn human_files(files: &[FileReport]) -> String {
         let path = escape(&file.path);
         let trust = file.trust.map_or("unreadable", Trust::as_str);
         let _ = match file.verdict {
-            Verdict::Accept => writeln!(out, "accept        {path}  ({trust}: {})", escape(&file.summary)),
-            Verdict::Reject => writeln!(out, "REJECT        {path}  ({trust}: {})", escape(&file.summary)),
-            Verdict::Unverifiable => writeln!(out, "UNVERIFIABLE  {path}  ({})", escape(&file.summary)),
+            Verdict::Accept => writeln!(
+                out,
+                "accept        {path}  ({trust}: {})",
+                escape(&file.summary)
+            ),
+            Verdict::Reject => writeln!(
+                out,
+                "REJECT        {path}  ({trust}: {})",
+                escape(&file.summary)
+            ),
+            Verdict::Unverifiable => {
+                writeln!(out, "UNVERIFIABLE  {path}  ({})", escape(&file.summary))
+            }
         };
     }
-    let findings: Vec<Finding> = files.iter().flat_map(|f| f.findings.iter().cloned()).collect();
+    let findings: Vec<Finding> = files
+        .iter()
+        .flat_map(|f| f.findings.iter().cloned())
+        .collect();
     if !findings.is_empty() {
         out.push('\n');
         out.push_str(&human_findings(&findings));
@@ -89,14 +111,22 @@ pub fn human_files(files: &[FileReport]) -> String {
 /// `build-index` for people.
 pub fn human_build(report: &BuildReport) -> String {
     let mut out = String::new();
-    let errors = report.rejected.iter().flat_map(|r| r.findings.iter().cloned());
+    let errors = report
+        .rejected
+        .iter()
+        .flat_map(|r| r.findings.iter().cloned());
     let findings: Vec<Finding> = errors.chain(report.warnings.iter().cloned()).collect();
     if !findings.is_empty() {
         out.push_str(&human_findings(&findings));
         out.push('\n');
     }
     for item in &report.unverifiable {
-        let _ = writeln!(out, "UNVERIFIABLE  {}  ({})", escape(&item.path), escape(&item.reason));
+        let _ = writeln!(
+            out,
+            "UNVERIFIABLE  {}  ({})",
+            escape(&item.path),
+            escape(&item.reason)
+        );
     }
     for difference in &report.differences {
         let _ = writeln!(out, "differs: {}", escape(difference));

@@ -56,7 +56,11 @@ pub struct FileReport {
 impl FileReport {
     /// What was found out about a file.
     pub fn judged(path: String, judgement: Judgement) -> Self {
-        let verdict = if judgement.is_rejected() { Verdict::Reject } else { Verdict::Accept };
+        let verdict = if judgement.is_rejected() {
+            Verdict::Reject
+        } else {
+            Verdict::Accept
+        };
         Self {
             path,
             verdict,
@@ -93,7 +97,10 @@ pub struct FilesReport {
 impl FilesReport {
     /// A report on these files.
     pub fn new(files: Vec<FileReport>) -> Self {
-        Self { version: VERSION, files }
+        Self {
+            version: VERSION,
+            files,
+        }
     }
 
     /// 0, 1 or 2.

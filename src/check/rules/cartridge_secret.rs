@@ -1,8 +1,8 @@
 //! `cartridge-secret`: a file or record of the cartridge has a private key in it.
 
-use crate::secret;
 use crate::check::{Check, Context, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::secret;
 
 pub static RULE: Rule = Rule {
     code: "cartridge-secret",
@@ -34,6 +34,9 @@ fn run(context: &Context<'_>, sink: &mut Sink<'_>) {
 
 fn report(sink: &mut Sink<'_>, place: Place, bytes: &[u8]) {
     if let Some(offset) = secret::private_key_block(bytes) {
-        sink.report(place, format!("a PEM block of a private key begins at byte {offset}"));
+        sink.report(
+            place,
+            format!("a PEM block of a private key begins at byte {offset}"),
+        );
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::shorten;
 use crate::check::{Check, Context, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::model::shorten;
 
 pub static RULE: Rule = Rule {
     code: "path-collision",
@@ -34,7 +34,9 @@ fn run(context: &Context<'_>, sink: &mut Sink<'_>) {
     }
     for (key, name) in &folded {
         // Every proper prefix that ends before a `/` would be a folder of this file.
-        let parent = key.match_indices('/').find_map(|(at, _)| folded.get(key.get(..at)?));
+        let parent = key
+            .match_indices('/')
+            .find_map(|(at, _)| folded.get(key.get(..at)?));
         if let Some(parent) = parent {
             let message = format!("it needs the folder {:?}, which is a file", shorten(parent));
             sink.report(Place::row("sqlar", *name), message);

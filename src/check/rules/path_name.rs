@@ -1,8 +1,8 @@
 //! `path-name`: an archive name is not portable and safe.
 
-use crate::model::shorten;
 use crate::check::{Check, Context, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::model::shorten;
 
 pub static RULE: Rule = Rule {
     code: "path-name",
@@ -33,9 +33,16 @@ const LANCE_FOLDER: &str = "save/vectors/memories.lance/";
 fn defect(name: &str) -> Option<String> {
     let (zone, rest) = name.split_once('/').unwrap_or((name, ""));
     if !matches!(zone, "rom" | "save") {
-        return Some(format!("expected a name that begins with rom/ or save/, found {:?}", shorten(name)));
+        return Some(format!(
+            "expected a name that begins with rom/ or save/, found {:?}",
+            shorten(name)
+        ));
     }
-    let underscore_from = if name.starts_with(LANCE_FOLDER) { 2 } else { usize::MAX };
+    let underscore_from = if name.starts_with(LANCE_FOLDER) {
+        2
+    } else {
+        usize::MAX
+    };
     rest.split('/').enumerate().find_map(|(at, segment)| {
         let first = |b: u8| b.is_ascii_alphanumeric() || (b == b'_' && at >= underscore_from);
         let rest = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
@@ -53,14 +60,39 @@ mod tests {
     #[test]
     fn names() {
         let long = format!("rom/{}", "a".repeat(128));
-        for good in ["rom/a", "save/A.b_c-d/e", "rom/0", &long, "save/vectors/memories.lance/_versions/1.manifest"] {
+        for good in [
+            "rom/a",
+            "save/A.b_c-d/e",
+            "rom/0",
+            &long,
+            "save/vectors/memories.lance/_versions/1.manifest",
+        ] {
             assert_eq!(defect(good), None, "{good}");
         }
         let longer = format!("rom/{}", "a".repeat(129));
         for bad in [
-            "", "rom", "rom/", "/rom/a", "ROM/a", "roms/a", "rom//a", "rom/./a", "rom/../a", "rom/a/", "rom/.a", "rom/_a",
-            "rom/-a", "rom/a\\b", "rom/a b", "rom/a\0b", "rom/é", "rom/a:b", &longer, "rom/vectors/memories.lance/_versions",
-            "save/_vectors/memories.lance/a", "save/vectors/memories.lance/.x",
+            "",
+            "rom",
+            "rom/",
+            "/rom/a",
+            "ROM/a",
+            "roms/a",
+            "rom//a",
+            "rom/./a",
+            "rom/../a",
+            "rom/a/",
+            "rom/.a",
+            "rom/_a",
+            "rom/-a",
+            "rom/a\\b",
+            "rom/a b",
+            "rom/a\0b",
+            "rom/é",
+            "rom/a:b",
+            &longer,
+            "rom/vectors/memories.lance/_versions",
+            "save/_vectors/memories.lance/a",
+            "save/vectors/memories.lance/.x",
         ] {
             assert!(defect(bad).is_some(), "{bad}");
         }

@@ -16,7 +16,7 @@ use serde_json::json;
 use sha1::Digest as _;
 
 use super::RULES;
-use crate::check::evidence::Evidence;
+use crate::check::evidence;
 use crate::check::{CapabilityItem, Check, Context, Documents, MemoryItem, Scope, Sink};
 use crate::container::{
     ArchiveFile, AttestationRow, CapabilityRow, Cartridge, Limits, MemoryRow, ObjectRow,
@@ -46,23 +46,17 @@ const SKILL: &str = "rom/skills/builds/SKILL.md";
 
 /// What the content rules say of a cartridge.
 fn findings(cartridge: &Cartridge) -> Vec<Finding> {
-    let policy = Policy {
-        registry_id: "local.registry".to_owned(),
-        limits: Limits::default(),
-        minimum_trust: Trust::Portable,
-        levels: BTreeMap::new(),
-        waivers: Vec::new(),
-        index_keys: Vec::new(),
-        index_expires_days: None,
-    };
+    let policy = Policy::default();
+    let trust = TrustRegistry::default();
+    let now = Timestamp::from_unix(1_800_000_000).unwrap();
     let documents = Documents::of(cartridge);
     let context = Context {
         cartridge,
         documents: &documents,
-        evidence: &Evidence::default(),
+        evidence: &evidence::gather(cartridge, &trust, &[], &now),
         policy: &policy,
-        trust: &TrustRegistry::default(),
-        now: &Timestamp::from_unix(1_800_000_000).unwrap(),
+        trust: &trust,
+        now: &now,
     };
     let mut findings = Vec::new();
     for rule in RULES.iter().filter(|rule| CONTENT.contains(&rule.family)) {
