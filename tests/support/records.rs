@@ -106,11 +106,12 @@ pub fn artifact_fingerprint(record: &Value) -> String {
 
 /// The portable memory record number `n`.
 pub fn portable(n: usize) -> Value {
+    let impact = ["positive", "neutral", "negative"][n % 3];
     json!({
         "artifactFingerprint": "",
         "codebaseFingerprint": null,
         "id": format!("m{n}"),
-        "impact": ["positive", "neutral", "negative"][n % 3],
+        "impact": impact,
         "markdownPath": format!("knowledge/m{n}.md"),
         "origin": "native",
         "portable": true,
