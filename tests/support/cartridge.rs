@@ -227,7 +227,7 @@ impl Builder {
         self
     }
 
-    /// Signed padding files, so that the file has at least `bytes` bytes (and at most some pages more).
+    /// Signed padding files, so that the file has at least `bytes` bytes, and a hundredth or four pages more at the most.
     pub fn padded_to(mut self, bytes: usize) -> Self {
         const LARGEST: usize = 8 << 20;
         for n in 0.. {
@@ -440,13 +440,13 @@ impl Builder {
         }
         for file in files {
             let (sz, data) = stored(file);
-            db.prepare_cached(
+            db.prepare(
                 "INSERT INTO sqlar (name, mode, mtime, sz, data) VALUES (?1, 420, 0, ?2, ?3)",
             )?
             .execute(params![file.name, sz, data])?;
         }
         for row in &self.memory {
-            db.prepare_cached(
+            db.prepare(
                 "INSERT INTO memory (id, zone, artifact_fingerprint, codebase_fingerprint, payload, oid, created_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, '2026-07-01T00:00:00.000Z')",
             )?
@@ -501,7 +501,7 @@ impl Builder {
     /// One `objects` row for each ROM source. The oid is a key: of two sources with the same bytes the first has it.
     fn list_objects(&self, db: &Connection, files: &[Entry]) -> rusqlite::Result<()> {
         let put = |kind: &str, source: &str, canon: &str, bytes: &[u8], sz: usize| {
-            db.prepare_cached("INSERT OR IGNORE INTO objects (oid, kind, source_ref, canon, zone, sz) VALUES (?1, ?2, ?3, ?4, 'rom', ?5)")?
+            db.prepare("INSERT OR IGNORE INTO objects (oid, kind, source_ref, canon, zone, sz) VALUES (?1, ?2, ?3, ?4, 'rom', ?5)")?
                 .execute(params![sha256(bytes), kind, source, canon, sz as i64])
         };
         for file in files

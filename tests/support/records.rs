@@ -100,7 +100,7 @@ pub fn artifact_fingerprint(record: &Value) -> String {
         "xpAwarded": record["xpAwarded"],
         "tags": tags,
     });
-    let digest = <sha1::Sha1 as sha1::Digest>::digest(jcs(&identity));
+    let digest = sha1::Sha1::digest(jcs(&identity));
     hex(&digest)[..10].to_owned()
 }
 
