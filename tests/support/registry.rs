@@ -1,0 +1,326 @@
+//! A registry in a temporary folder, and runs of the built program in a scrubbed environment.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::cartridge::Builder;
+use super::keys;
+
+/// Seed byte of the key that signs the index.
+pub const INDEX_SEED: u8 = 9;
+/// A run that takes longer hangs.
+const LONGEST_RUN: Duration = Duration::from_secs(120);
+
+/// What a run of the program gave.
+#[derive(Debug)]
+pub struct Output {
+    /// The exit status; −1 where a signal ended it.
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Output {
+    /// The JSON on stdout.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|e| panic!("stdout is no JSON ({e}): {self:#?}"))
+    }
+}
+
+/// Runs the built `acx` in `folder`, with `home` as the home folder and nothing else of this process's environment
+/// but PATH. `env` adds to that.
+///
+/// # Panics
+/// Where the program cannot be started or hangs.
+pub fn run_acx(args: &[&str], folder: &Path, home: &Path, env: &[(&str, &str)]) -> Output {
+    // Files, not pipes: a program that prints much cannot block on them, and a hanging one can be stopped.
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let [out, err] = ["out", "err"].map(|name| scratch.path().join(name));
+    let file = |path: &Path| File::create(path).expect("a temporary file");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_acx"))
+        .args(args)
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", home)
+        .envs(env.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(file(&out))
+        .stderr(file(&err))
+        .spawn()
+        .expect("the program starts");
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the program can be waited for") {
+            break status;
+        }
+        if start.elapsed() > LONGEST_RUN {
+            child.kill().expect("the program can be stopped");
+            panic!("acx {args:?} ran for {LONGEST_RUN:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let text = |path: &Path| {
+        String::from_utf8_lossy(&fs::read(path).expect("the output is there")).into_owned()
+    };
+    Output {
+        status: status.code().unwrap_or(-1),
+        stdout: text(&out),
+        stderr: text(&err),
+    }
+}
+
+/// A key of `trust-registry.json`.
+#[derive(Clone)]
+pub struct TrustKey {
+    pub seed: [u8; 32],
+    pub publisher: String,
+    pub status: String,
+    pub not_before: String,
+    pub not_after: String,
+    pub revoked: Option<(String, String)>,
+}
+
+impl TrustKey {
+    /// An active key with a namespace proof, from 2026 to 2030.
+    pub fn active(seed: [u8; 32], publisher: &str) -> Self {
+        Self {
+            seed,
+            publisher: publisher.to_owned(),
+            status: "active".to_owned(),
+            not_before: "2026-01-01T00:00:00Z".to_owned(),
+            not_after: "2030-01-01T00:00:00Z".to_owned(),
+            revoked: None,
+        }
+    }
+
+    /// The same key, revoked on 1 August 2026 for this reason.
+    pub fn revoked(mut self, reason: &str) -> Self {
+        self.status = "revoked".to_owned();
+        self.revoked = Some(("2026-08-01T00:00:00Z".to_owned(), reason.to_owned()));
+        self
+    }
+
+    fn json(&self) -> Value {
+        let public = keys::public(&self.seed);
+        let proof = match self.publisher.strip_prefix("io.github.") {
+            Some(owner) => json!({
+                "method": "github-oidc",
+                "oidcSubject": format!("repo:{}/agents:ref:refs/heads/main", owner.split('/').next().unwrap_or_default()),
+                "oidcIssuer": "https://token.actions.githubusercontent.com",
+                "verifiedAt": "2026-01-02T00:00:00Z",
+            }),
+            None => {
+                let domain: Vec<&str> = self.publisher.split('.').rev().collect();
+                json!({
+                    "method": "dns-txt",
+                    "txtRecord": format!("_acx-challenge.{}", domain.join(".")),
+                    "verifiedAt": "2026-01-02T00:00:00Z",
+                })
+            }
+        };
+        let mut key = json!({
+            "keyid": keys::keyid(&public),
+            "publisherId": self.publisher,
+            "algorithm": "ed25519",
+            "publicKeyPem": keys::public_pem(&public),
+            "status": self.status,
+            "notBefore": self.not_before,
+            "notAfter": self.not_after,
+            "namespaceProof": proof,
+        });
+        if let Some((at, reason)) = &self.revoked {
+            key["revokedAt"] = at.as_str().into();
+            key["revocationReason"] = reason.as_str().into();
+        }
+        key
+    }
+}
+
+/// A valid `trust-registry.json` with these keys.
+pub fn trust_registry(trusted: &[TrustKey]) -> Value {
+    json!({
+        "schemaVersion": "acx.trust-registry/1",
+        "registryId": "com.example.registry",
+        "updatedAt": "2026-06-01T00:00:00Z",
+        "keys": trusted.iter().map(TrustKey::json).collect::<Vec<_>>(),
+    })
+}
+
+/// How a ledger entry or successor names a cartridge.
+pub fn artifact(builder: &Builder) -> Value {
+    json!({
+        "artifactType": "agent",
+        "publisherId": builder.publisher(),
+        "id": builder.meta["acx.artifact_id"],
+        "version": builder.meta["acx.artifact_version"],
+        "digest": builder.manifest_hash(),
+    })
+}
+
+/// A ledger entry about a cartridge; add `successor` or `advisory` to it where it needs one.
+pub fn ledger_entry(builder: &Builder, status: &str) -> Value {
+    json!({
+        "artifact": artifact(builder),
+        "status": status,
+        "reason": "Set so by a test of the registry.",
+        "recordedAt": "2026-08-01T00:00:00Z",
+    })
+}
+
+/// A registry in a temporary folder, gone with the value.
+pub struct TempRegistry {
+    folder: TempDir,
+}
+
+impl TempRegistry {
+    /// An empty registry: a root with an empty `cartridges/`.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let new = Self { folder };
+        fs::create_dir_all(new.root().join("cartridges")).expect("a new folder");
+        fs::create_dir_all(new.home()).expect("a new folder");
+        new
+    }
+
+    /// A writable copy of a registry elsewhere.
+    pub fn copy_of(source: &Path) -> Self {
+        let new = Self::new();
+        copy_tree(source, &new.root());
+        new
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().join("registry")
+    }
+
+    /// The home folder of the runs, outside the registry.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    pub fn put(&self, path: &str, bytes: impl AsRef<[u8]>) -> &Self {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a new folder");
+        fs::write(path, bytes).expect("a new file");
+        self
+    }
+
+    /// Puts the cartridge where its metadata says, and returns that path.
+    pub fn cartridge(&self, builder: &Builder) -> String {
+        let path = builder.path();
+        self.put(&path, builder.build());
+        path
+    }
+
+    pub fn policy(&self, toml: &str) -> &Self {
+        self.put("acx-registry.toml", toml)
+    }
+
+    pub fn trust(&self, trusted: &[TrustKey]) -> &Self {
+        self.put("trust-registry.json", pretty(&trust_registry(trusted)))
+    }
+
+    pub fn ledger(&self, entries: &[Value]) -> &Self {
+        let ledger = json!({
+            "schemaVersion": "acx.registry-status/1",
+            "updatedAt": "2026-08-01T00:00:00Z",
+            "entries": entries,
+        });
+        self.put("status.json", pretty(&ledger))
+    }
+
+    /// The path of a throwaway signing key outside the registry, mode 0600.
+    pub fn key(&self) -> String {
+        let path = self.folder.path().join("signing.key");
+        fs::write(&path, keys::private_pem(&keys::seed(INDEX_SEED))).expect("a new file");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a mode");
+        }
+        path.to_str().expect("a UTF-8 path").to_owned()
+    }
+
+    /// Runs `acx` in the registry's root.
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.run_with(args, &[])
+    }
+
+    /// Runs `acx` in the registry's root with more environment.
+    pub fn run_with(&self, args: &[&str], env: &[(&str, &str)]) -> Output {
+        run_acx(args, &self.root(), &self.home(), env)
+    }
+
+    /// Runs `acx build-index` with the throwaway key and JSON output.
+    pub fn build_index(&self, more: &[&str]) -> Output {
+        let key = self.key();
+        let args = [&["build-index", "--key", &key, "--format", "json"], more].concat();
+        self.run(&args)
+    }
+
+    /// A JSON file of the registry.
+    pub fn json(&self, path: &str) -> Value {
+        read_json(&self.at(path))
+    }
+
+    /// The index, if one was written.
+    pub fn index(&self) -> Option<Value> {
+        self.at("index.json")
+            .exists()
+            .then(|| self.json("index.json"))
+    }
+}
+
+fn pretty(value: &Value) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).expect("a JSON value prints");
+    text.push(b'\n');
+    text
+}
+
+/// Reads a JSON file.
+pub fn read_json(path: &Path) -> Value {
+    let bytes = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_slice(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Copies files and folders by content, so that the copies can be written to whatever the mode of the originals.
+pub fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a new folder");
+    for entry in fs::read_dir(from).unwrap_or_else(|e| panic!("{}: {e}", from.display())) {
+        let entry = entry.expect("a folder entry");
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().expect("a file type").is_dir() {
+            copy_tree(&source, &target);
+        } else {
+            fs::write(&target, fs::read(&source).expect("a readable file")).expect("a new file");
+        }
+    }
+}
+
+/// The folder of shared reference data named `name`, or `None` after saying so loudly. In CI its absence is a failure.
+pub fn shared(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared")
+        .join(name);
+    if path.is_dir() {
+        return Some(path);
+    }
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "{} is absent, and CI is set",
+        path.display()
+    );
+    eprintln!("SKIPPED: {} IS ABSENT, NOTHING WAS TESTED", path.display());
+    None
+}
