@@ -99,6 +99,8 @@ fn has_body(rest: &[u8]) -> bool {
                 }
             }
             b'\n' | b'\r' | b' ' | b'\t' | b'"' | b'\'' | b'#' | b'*' => {}
+            // The next line of a block begins with five of them.
+            b'-' => return false,
             _ => run = 0,
         }
     }

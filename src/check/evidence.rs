@@ -24,15 +24,15 @@ use super::rule::Place;
 /// The predicate type of a cartridge's statement.
 pub const PREDICATE_TYPE: &str = "https://acx.dev/attestation/cartridge/v1";
 
-/// Metadata that the signature must cover where it is present.
-pub const ROM_BOUND_KEYS: &[&str] = &[
+/// Metadata that the index projects, or that decides how the rest is read: the signature must cover it where it is
+/// present.
+pub const COVERED_KEYS: &[&str] = &[
     "acx.agent_name",
     "acx.artifact_id",
     "acx.artifact_version",
     "acx.authors",
     "acx.cartridge_id",
     "acx.created_at",
-    "acx.declared_level",
     "acx.description",
     "acx.embedding_engine",
     "acx.homepage",
@@ -317,7 +317,7 @@ fn coverage(g: &mut Gathering<'_>) {
             );
         }
     }
-    for key in ROM_BOUND_KEYS {
+    for key in COVERED_KEYS {
         if cartridge.meta(key).is_some() && !named.contains(format!("cartridge:{key}").as_str()) {
             let place = Place::row("cartridge", *key);
             g.issue(

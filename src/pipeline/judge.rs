@@ -7,7 +7,7 @@ use crate::check::{self, Checked, Place, Settings, Sink};
 use crate::discover::{Entry, Oddity, OddityKind};
 use crate::disk::{self, ReadError};
 use crate::finding::{Finding, Severity};
-use crate::model::{Coordinate, RegistryPath, Timestamp};
+use crate::model::{Coordinate, RegistryPath, Timestamp, Trust};
 use crate::policy::Policy;
 use crate::project::{self, Projected};
 use crate::publish::Published;
@@ -234,7 +234,8 @@ impl Stage<'_> {
         }
         self.history(text, Some(checked), findings);
         let minimum = self.policy().minimum_trust;
-        if evidence.trust < minimum {
+        // What is not even portable is rejected for that.
+        if (Trust::Portable..minimum).contains(&evidence.trust) {
             let message = format!(
                 "expected at least {}, found {}",
                 minimum.as_str(),

@@ -53,6 +53,8 @@ pub struct Envelope {
     pub edit_statement: Vec<Edit>,
     /// The signed payload, whole, in place of the statement's JCS.
     pub payload: Option<Vec<u8>>,
+    /// The statement is signed pretty-printed instead of canonical.
+    pub pretty: bool,
     /// Changes to the statement that are made after signing.
     pub edit_after: Vec<Edit>,
     /// The key id inside the envelope.
@@ -96,6 +98,7 @@ impl Envelope {
             base64: Base64::Standard,
             edit_statement: Vec::new(),
             payload: None,
+            pretty: false,
             edit_after: Vec::new(),
             keyid: None,
             row_keyid: None,
@@ -155,10 +158,13 @@ impl Envelope {
         for edit in &self.edit_statement {
             edit(&mut statement);
         }
-        let signed = self
-            .payload
-            .clone()
-            .unwrap_or_else(|| jcs(&statement).into_bytes());
+        let signed = self.payload.clone().unwrap_or_else(|| {
+            if self.pretty {
+                format!("{statement:#}").into_bytes()
+            } else {
+                jcs(&statement).into_bytes()
+            }
+        });
         let sig = self
             .sig
             .clone()

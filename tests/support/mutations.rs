@@ -491,6 +491,18 @@ pub const MUTATIONS: &[Mutation] = &[
     error("path-name", "a newline at the end", || named("rom/x.md\n")),
     error("path-name", "a segment of 129 characters", || named(&format!("rom/{}", "x".repeat(129)))),
     error("path-name", "nothing", || named("")),
+    error("path-file-mode", "a symbolic link", || {
+        bent(|b| b.sql("UPDATE sqlar SET mode = 41471 WHERE name = 'rom/knowledge/IDENTITY.md'"))
+    }),
+    error("path-file-mode", "a set-user-id program", || {
+        bent(|b| b.sql("UPDATE sqlar SET mode = 35309 WHERE name = 'rom/knowledge/IDENTITY.md'"))
+    }),
+    error("cartridge-secret", "a private key in a knowledge file", || {
+        bent(|b| {
+            let key = format!("-----BEGIN {}-----\n{}\n", "PRIVATE KEY", "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3vVpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g");
+            b.file("rom/knowledge/DEPLOY.md", key);
+        })
+    }),
     error("path-name-type", "NULL", || bent(|b| b.sql("INSERT INTO sqlar VALUES (NULL, 420, 0, 1, x'00')"))),
     error("path-name-type", "a BLOB", || {
         bent(|b| b.sql("INSERT INTO sqlar VALUES (CAST('rom/x.md' AS BLOB), 420, 0, 1, x'00')"))
@@ -539,7 +551,7 @@ pub const MUTATIONS: &[Mutation] = &[
     })
     .may(&["integrity-manifest", "integrity-recorded-hash"]),
     error("integrity-manifest", "an object row gone", || {
-        // Metadata that the index does not show, which may go unnamed.
+        // Metadata that the index does not show may go unnamed, but not once it was signed.
         bent(|b| b.sql("DELETE FROM objects WHERE source_ref = 'cartridge:acx.declared_level'"))
     })
     .may(&["integrity-recorded-hash"]),
@@ -599,14 +611,14 @@ pub const MUTATIONS: &[Mutation] = &[
         bent(|b| {
             b.after_sign(|db| {
                 db.execute(
-                    "UPDATE signatures SET envelope = replace(envelope, '{\"payload\":', '{\"payload\":\"e30=\",\"payload\":')",
+                    "UPDATE signatures SET envelope = replace(envelope, '\"payload\":', '\"payload\":\"e30=\",\"payload\":')",
                     [],
                 )
                 .expect("the row is there");
             });
         })
     }),
-    error("signature-envelope", "another payload type, signed as such", || {
+    error("signature-statement", "another payload type, signed as such", || {
         bent(|b| b.envelope.payload_type = "application/json".to_owned())
     }),
     error("signature-key", "the envelope's keyid is another key's", || {
@@ -651,17 +663,17 @@ pub const MUTATIONS: &[Mutation] = &[
     error("signature-subject", "another cartridge's id", || {
         statement(|s| s["subject"][0]["name"] = "io.github.acme/other@00000000-0000-5000-9000-000000000000".into())
     }),
-    error("signature-subject", "a second subject", || {
+    error("signature-statement", "a second subject", || {
         statement(|s| {
             let first = s["subject"][0].clone();
             s["subject"] = json!([first, {"name": "other", "digest": {"sha256": "0".repeat(64)}}]);
         })
     }),
-    error("signature-subject", "no subject", || statement(|s| s["subject"] = json!([]))),
-    error("signature-subject", "a subject without digest", || {
+    error("signature-statement", "no subject", || statement(|s| s["subject"] = json!([]))),
+    error("signature-statement", "a subject without digest", || {
         statement(|s| remove(&mut s["subject"][0], "digest"))
     }),
-    error("signature-predicate", "another predicate type", || {
+    error("signature-statement", "another predicate type", || {
         statement(|s| s["predicateType"] = "https://slsa.dev/provenance/v1".into())
     }),
     error("signature-predicate", "another romDigest", || statement(|s| s["predicate"]["romDigest"] = stray_digest().into())),
@@ -669,6 +681,13 @@ pub const MUTATIONS: &[Mutation] = &[
         statement(|s| s["predicate"]["manifestHash"] = stray_digest().into())
     }),
     error("signature-publisher", "another publisher", || statement(|s| s["predicate"]["publisherId"] = "io.github.mallory".into())),
+    warning("signature-not-canonical", "a pretty-printed statement", || bent(|b| b.envelope.pretty = true)),
+    warning("signature-tally", "a fileCount of nothing", || statement(|s| s["predicate"]["fileCount"] = 0.into())),
+    warning("signature-tally", "another checksumHash", || statement(|s| s["predicate"]["checksumHash"] = stray_digest().into())),
+    warning("signature-future", "a signer whose clock is ahead", || {
+        statement(|s| s["predicate"]["signedAt"] = "9999-01-01T00:00:00Z".into())
+    }),
+    error("signature-predicate", "no signing time", || statement(|s| remove(&mut s["predicate"], "signedAt"))),
     Mutation {
         trust: Some(|| trust_registry(&[TrustKey::active(seed(PUBLISHER_SEED), PUBLISHER).revoked("key-compromise")])),
         ..error("signature-compromised-key", "the publisher's key, revoked for compromise", || valid().build())
@@ -713,7 +732,6 @@ pub const MUTATIONS: &[Mutation] = &[
     warning("spec-count", "capabilities", || spec(|s| s["artifacts"][4]["count"] = 7.into())),
     warning("spec-count", "credentials", || spec(|s| s["artifacts"][7]["count"] = 7.into())),
     error("metadata-missing", "no agent name", || without_metadata("acx.agent_name")),
-    error("metadata-missing", "no license", || without_metadata("acx.license")),
     error("metadata-invalid", "a version that is no SemVer", || metadata("acx.artifact_version", "1.0")),
     error("metadata-invalid", "a creation time that is none", || metadata("acx.created_at", "yesterday")),
     error("metadata-invalid", "tags that are no JSON", || metadata("acx.tags", "backend")),

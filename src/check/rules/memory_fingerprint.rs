@@ -1,5 +1,6 @@
 //! A memory record's fingerprint is its content's.
 
+use crate::check::schema::MEMORY_RECORD;
 use crate::check::{Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
 use crate::model::{Json, hex, json, shorten};
@@ -24,6 +25,10 @@ pub static RULE: Rule = Rule {
 
 fn check(_: &Context<'_>, item: &MemoryItem<'_>, sink: &mut Sink<'_>) {
     let Ok(record) = item.payload else { return };
+    // A record of another form has no fingerprint to speak of, and is reported as that.
+    if !MEMORY_RECORD.is_valid(record) {
+        return;
+    }
     let Some(stated) = record.get("artifactFingerprint").and_then(Json::as_str) else {
         return;
     };

@@ -8,7 +8,7 @@
     clippy::print_stderr
 )]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Row};
@@ -17,14 +17,13 @@ use sha1::Digest as _;
 
 use super::RULES;
 use crate::check::evidence;
-use crate::check::{CapabilityItem, Check, Context, Documents, MemoryItem, Scope, Sink};
+use crate::check::{CapabilityItem, Check, Context, Documents, MemoryItem, Sink};
 use crate::container::{
-    ArchiveFile, AttestationRow, CapabilityRow, Cartridge, Limits, MemoryRow, ObjectRow,
-    VectorCounts, Zone,
+    ArchiveFile, AttestationRow, CapabilityRow, Cartridge, MemoryRow, ObjectRow, VectorCounts, Zone,
 };
 use crate::finding::{Family, Finding, Severity};
 use crate::model::json::{canonical, parse};
-use crate::model::{Digest, Json, Timestamp, Trust};
+use crate::model::{Digest, Json, Timestamp};
 use crate::policy::{Policy, TrustRegistry};
 
 const CONTENT: [Family; 8] = [
@@ -75,7 +74,9 @@ fn findings(cartridge: &Cartridge) -> Vec<Finding> {
                     check(&context, &CapabilityItem { row, record }, &mut sink);
                 }
             }
-            Check::Fault(_) | Check::Registry => panic!("{} is no content rule", rule.code),
+            Check::Fault(_) | Check::Evidence(_) | Check::Registry => {
+                panic!("{} is no content rule", rule.code)
+            }
         }
     }
     findings
@@ -969,11 +970,6 @@ fn declarations() {
             );
         }
         assert!(!rule.summary.ends_with('.'), "{}", rule.code);
-        assert!(
-            rule.scope != Scope::Public || rule.family == Family::SaveZone,
-            "{}",
-            rule.code
-        );
         assert!(
             !rule.fixed || rule.level == Severity::Error,
             "{}",
