@@ -4,5 +4,7 @@ pub mod attest;
 pub mod check;
 pub mod container;
 pub mod finding;
+pub mod lance;
 pub mod model;
 pub mod policy;
+pub mod project;
