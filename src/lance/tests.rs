@@ -8,7 +8,7 @@ use arrow::array::{
     StringArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field, Float32Type, Schema};
+use arrow::datatypes::{DataType, Field, Schema};
 use proptest::prelude::*;
 
 use super::*;
@@ -249,7 +249,7 @@ fn metadata_is_written_in_the_order_of_its_keys() {
     let metadata = keys.iter().map(|k| (k.clone(), "v".to_owned()));
     let schema = Schema::new_with_metadata(
         vec![Field::new("n", DataType::Int32, false)],
-        metadata.collect(),
+        metadata.collect::<HashMap<_, _>>(),
     );
     let column: ArrayRef = Arc::new(Int32Array::from(vec![1]));
     let batch = RecordBatch::try_new(Arc::new(schema), vec![column]).unwrap();
