@@ -16,12 +16,14 @@
 //! environment: time, keys and settings come in as arguments.
 
 pub mod attest;
+pub mod author;
 pub mod check;
 pub mod container;
 pub mod discover;
 pub mod disk;
 pub mod finding;
 pub mod keys;
+pub mod lance;
 pub mod model;
 pub mod pipeline;
 pub mod policy;

@@ -12,6 +12,6 @@ mod schema;
 
 pub use documents::{Documents, Engine};
 pub use engine::{Checked, Settings, check, rule};
-pub use evidence::{Evidence, Issue, IssueKind, Signed};
+pub use evidence::{Evidence, Issue, IssueKind, Signed, gather};
 pub use rule::{CapabilityItem, Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 pub use rules::RULES;

@@ -146,6 +146,23 @@ fn human(report: &IndexReport, pins: &Pins) -> String {
             count("wrong")
         );
     }
+    if !report.datasets.is_empty() {
+        let count = |wanted: &str| {
+            report
+                .datasets
+                .iter()
+                .filter(|(_, p)| word(p) == wanted)
+                .count()
+        };
+        let _ = writeln!(
+            out,
+            "datasets:   {} listed, {} verified, {} absent, {} wrong",
+            report.datasets.len(),
+            count("verified"),
+            count("absent"),
+            count("wrong")
+        );
+    }
     for problem in &report.problems {
         let _ = writeln!(out, "problem:    {}", escape(problem));
     }
@@ -171,6 +188,7 @@ fn value(report: &IndexReport, pins: &Pins) -> serde_json::Value {
         "signedAt": report.index.as_ref().map(|i| &i.signing.signed_at),
         "digest": report.index.as_ref().map(|i| i.integrity.digest),
         "cartridges": report.cartridges.iter().map(|(path, present)| json!({"path": path, "state": word(present)})).collect::<Vec<_>>(),
+        "datasets": report.datasets.iter().map(|(path, present)| json!({"path": path, "state": word(present)})).collect::<Vec<_>>(),
         "problems": report.problems,
     })
 }

@@ -6,6 +6,7 @@ mod environment;
 mod explain;
 mod index;
 mod keys;
+mod lance;
 mod output;
 mod show;
 
@@ -59,6 +60,10 @@ enum Command {
     Spec(show::FileArgs),
     /// Show what is inside a cartridge
     Inspect(show::FileArgs),
+    /// Materialize the Lance dataset of a cartridge's memory
+    Lance(lance::LanceArgs),
+    /// Search the signed memory of a registry's accepted cartridges
+    Search(lance::SearchArgs),
     /// Explain a finding's code
     Explain(explain::Args),
     /// Make and show signing keys
@@ -106,6 +111,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Verify(args) => show::verify(args, global),
         Command::Spec(args) => show::spec(args, global),
         Command::Inspect(args) => show::inspect(args, global),
+        Command::Lance(args) => lance::lance(args, global),
+        Command::Search(args) => lance::search(args, global),
         Command::Explain(args) => explain::run(args, global),
         Command::Key(command) => keys::run(command, global),
         Command::Completions { shell } => {

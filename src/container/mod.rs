@@ -12,6 +12,7 @@ mod schema;
 
 pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
+pub(crate) use open::load;
 pub use open::{Opened, Refusal, open};
 
 use std::collections::BTreeMap;

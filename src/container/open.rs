@@ -249,12 +249,7 @@ fn connect(bytes: &[u8]) -> rusqlite::Result<Connection> {
     ] {
         connection.set_limit(limit, value)?;
     }
-    // A file last written in WAL mode is whole once checkpointed, but a database in memory has no WAL: the copy says
-    // "rollback journal" in bytes 18 and 19, which change nothing else.
-    let (head, tail) = bytes.split_at(18.min(bytes.len()));
-    let (_, tail) = tail.split_at(2.min(tail.len()));
-    let patched = std::io::Read::chain(std::io::Read::chain(head, &[1u8, 1][..]), tail);
-    connection.deserialize_read_exact(rusqlite::MAIN_DB, patched, bytes.len(), true)?;
+    load(&mut connection, bytes, true)?;
     connection.execute_batch(
         "PRAGMA query_only=ON; PRAGMA cell_size_check=ON; PRAGMA ignore_check_constraints=ON;",
     )?;
@@ -266,6 +261,24 @@ fn connect(bytes: &[u8]) -> rusqlite::Result<Connection> {
     )?;
     connection.authorizer(Some(authorize))?;
     Ok(connection)
+}
+
+/// Loads a copy of the bytes as the connection's database.
+///
+/// A file last written in WAL mode is whole once checkpointed, but a database in memory has no WAL: the copy says
+/// "rollback journal" in bytes 18 and 19, which change nothing else.
+///
+/// # Errors
+/// What SQLite says, out of memory above all.
+pub(crate) fn load(
+    connection: &mut Connection,
+    bytes: &[u8],
+    read_only: bool,
+) -> rusqlite::Result<()> {
+    let (head, tail) = bytes.split_at(18.min(bytes.len()));
+    let (_, tail) = tail.split_at(2.min(tail.len()));
+    let patched = std::io::Read::chain(std::io::Read::chain(head, &[1u8, 1][..]), tail);
+    connection.deserialize_read_exact(rusqlite::MAIN_DB, patched, bytes.len(), read_only)
 }
 
 /// Nothing but selecting, reading columns, and the pragmas that tell the structure.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use crate::model::RegistryPath;
+use crate::model::{Coordinate, RegistryPath};
 
 /// Entries of a tree that are looked at.
 const MOST_ENTRIES: usize = 5_000_000;
@@ -12,6 +12,8 @@ const MOST_ENTRIES: usize = 5_000_000;
 const DEEPEST: usize = 64;
 /// The folder in which a cartridge's Lance dataset stands, beside the cartridge.
 pub const SIDECAR: &str = "cartridge.memories.lance";
+/// The folder at the root with the rows of all cartridges, where the policy asks for it.
+pub const REGISTRY_DATASET: &str = "memories.lance";
 /// What this tool writes at the root.
 pub const INDEX: &str = "index.json";
 
@@ -55,6 +57,9 @@ pub struct Tree {
     pub oddities: Vec<Oddity>,
     /// The folders below `templates/`.
     pub templates: Vec<String>,
+    /// The Lance datasets in the places where a build writes them; nothing below them is looked at, since a build
+    /// makes each again or removes it.
+    pub sidecars: Vec<String>,
 }
 
 /// The tree could not be walked to its end.
@@ -86,7 +91,13 @@ pub fn walk(root: &Path) -> Result<Tree, WalkError> {
         .min_depth(1)
         .sort_by_file_name()
         .into_iter();
-    let entries = entries.filter_entry(|entry| !(entry.file_name() == ".git" || is_sidecar(entry)));
+    let mut sidecars = Vec::new();
+    let entries = entries.filter_entry(|entry| {
+        let sidecar = sidecar(root, entry);
+        let descend = entry.file_name() != ".git" && sidecar.is_none();
+        sidecars.extend(sidecar);
+        descend
+    });
     for (count, entry) in entries.enumerate() {
         let entry = entry.map_err(|e| WalkError {
             path: e.path().unwrap_or(root).to_path_buf(),
@@ -107,17 +118,28 @@ pub fn walk(root: &Path) -> Result<Tree, WalkError> {
     tree.files.sort();
     tree.oddities.sort();
     tree.templates.sort();
+    tree.sidecars = sidecars;
+    tree.sidecars.sort();
     Ok(tree)
 }
 
-fn is_sidecar(entry: &walkdir::DirEntry) -> bool {
-    entry.file_type().is_dir()
-        && entry.file_name() == SIDECAR
-        && entry
-            .path()
-            .with_file_name("cartridge.acx")
-            .symlink_metadata()
-            .is_ok_and(|m| m.is_file())
+/// The path of a folder that is named as a cartridge's dataset, where one may stand.
+fn sidecar(root: &Path, entry: &walkdir::DirEntry) -> Option<String> {
+    if !entry.file_type().is_dir() {
+        return None;
+    }
+    let path = RegistryPath::try_from(entry.path().strip_prefix(root).ok()?).ok()?;
+    is_sidecar_path(path.as_str()).then(|| path.as_str().to_owned())
+}
+
+/// Whether a path is `memories.lance`, or `cartridges/<publisher>/<id>/<version>/cartridge.memories.lance`.
+fn is_sidecar_path(path: &str) -> bool {
+    path == REGISTRY_DATASET
+        || path.strip_suffix(SIDECAR).is_some_and(|folder| {
+            RegistryPath::try_from(format!("{folder}cartridge.acx").as_str())
+                .and_then(|cartridge| Coordinate::of_path(&cartridge))
+                .is_ok()
+        })
 }
 
 fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {

@@ -1,18 +1,22 @@
 //! `build-index`: judge everything, join, compare with what is there, sign, write.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use super::join::{Joined, join};
 use super::judge::{Judged, Stage, report};
+use super::sidecar;
 use super::{INDEX_BYTES, RunError, pool};
 use crate::attest::PrivateKey;
 use crate::check::Place;
-use crate::discover::{self, INDEX, Tree};
+use crate::discover::{self, INDEX, REGISTRY_DATASET, Tree};
 use crate::disk;
 use crate::finding::Finding;
+use crate::lance::{self, Dataset};
 use crate::model::{Json, KeyId, Timestamp, Trust};
-use crate::project::{self, TemplateEntry};
-use crate::publish::{self, Published, SignedIndex, Signing};
+use crate::project::{self, CartridgeEntry, TemplateEntry};
+use crate::publish::{self, Integrity, Published, SignedIndex, Signing};
 use crate::registry::Registry;
 use crate::report::BuildReport;
 
@@ -90,7 +94,8 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
         now: &evaluated_at,
         published: published.map(|p| (p.path.as_str(), p)).collect(),
     };
-    let judged = pool(options.jobs)?.install(|| judge_all(&stage, &tree));
+    let threads = pool(options.jobs)?;
+    let judged = threads.install(|| judge_all(&stage, &tree));
     let mut warnings = Vec::new();
     let templates = templates(registry, &tree, &mut warnings)?;
     not_indexed(registry, &tree, &mut warnings);
@@ -100,10 +105,28 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
     report.counts.cartridges = tree.cartridges.len();
     let joined = join(&stage, judged, templates, warnings, &mut report);
 
+    let datasets = threads.install(|| Datasets::plan(&stage, &tree, &joined))?;
     match options.mode {
-        Mode::Check => compare(old.as_ref().map(|old| &old.index), &joined, &mut report)?,
+        Mode::Check => {
+            compare(old.as_ref().map(|old| &old.index), &joined, &mut report)?;
+            datasets.differences(&mut report);
+            if !report.differences.is_empty() {
+                report.outcome = "the committed output is not what a build would write".to_owned();
+            }
+        }
         Mode::DryRun => report.outcome = "dry run: nothing was written".to_owned(),
-        Mode::Write => write(registry, options, old.as_ref(), &joined, &mut report)?,
+        Mode::Write => {
+            threads.install(|| {
+                write(
+                    &stage,
+                    options,
+                    old.as_ref(),
+                    &joined,
+                    &datasets,
+                    &mut report,
+                )
+            })?;
+        }
     }
     Ok(report)
 }
@@ -381,7 +404,7 @@ fn members(old: &Json, new: &Json) -> String {
     let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
         return "form".to_owned();
     };
-    let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     let differing: Vec<&str> = names
         .into_iter()
         .filter(|name| old.get(*name) != new.get(*name))
@@ -390,11 +413,89 @@ fn members(old: &Json, new: &Json) -> String {
     differing.join(", ")
 }
 
+/// What is to be done about the datasets on the disk.
+struct Datasets<'a> {
+    /// The cartridges whose dataset is missing or another.
+    stale: Vec<&'a CartridgeEntry>,
+    /// Datasets that belong to no indexed cartridge with memory.
+    orphans: Vec<&'a str>,
+    /// The dataset of all rows, where the one on the disk is missing or another.
+    registry: Option<Dataset>,
+}
+
+impl<'a> Datasets<'a> {
+    fn plan(stage: &Stage<'_>, tree: &'a Tree, joined: &'a Joined) -> Result<Self, RunError> {
+        let entries = &joined.content.cartridges;
+        let mut wanted: BTreeSet<&str> = entries
+            .iter()
+            .filter_map(|e| Some(e.memories.as_ref()?.path.as_str()))
+            .collect();
+        let mut registry = None;
+        if stage.registry.policy.sidecars_enabled && stage.registry.policy.sidecars_registry {
+            let made = Timestamp::try_from(joined.content.generated_at.as_str())
+                .map_err(|e| RunError::new(format!("generatedAt: {e}")))?;
+            if let Some(dataset) = sidecar::registry_dataset(stage, entries, &made)? {
+                wanted.insert(REGISTRY_DATASET);
+                let at = stage.registry.root.join(REGISTRY_DATASET);
+                registry =
+                    Some(dataset).filter(|dataset| !lance::matches(dataset, &at).unwrap_or(false));
+            }
+        }
+        Ok(Self {
+            stale: entries
+                .iter()
+                .filter(|e| joined.stale.contains(&e.path))
+                .collect(),
+            orphans: tree
+                .sidecars
+                .iter()
+                .map(String::as_str)
+                .filter(|path| !wanted.contains(path))
+                .collect(),
+            registry,
+        })
+    }
+
+    fn differences(&self, report: &mut BuildReport) {
+        let paths = self
+            .stale
+            .iter()
+            .filter_map(|e| e.memories.as_ref())
+            .map(|m| m.path.as_str());
+        for path in paths.chain(self.registry.iter().map(|_| REGISTRY_DATASET)) {
+            report.differences.push(format!(
+                "{path} is missing, or not what a build would write"
+            ));
+        }
+        for path in &self.orphans {
+            report.differences.push(format!(
+                "{path} belongs to no indexed cartridge with memory"
+            ));
+        }
+    }
+
+    /// Before the index, so that an index never names what is not there.
+    fn write(&self, stage: &Stage<'_>, report: &mut BuildReport) -> Result<(), RunError> {
+        let root = &stage.registry.root;
+        report.wrote.extend(sidecar::write_all(stage, &self.stale)?);
+        if let Some(dataset) = &self.registry {
+            sidecar::put(root, REGISTRY_DATASET, dataset)?;
+            report.wrote.push(REGISTRY_DATASET.to_owned());
+        }
+        for path in &self.orphans {
+            sidecar::remove(root, path)?;
+            report.wrote.push((*path).to_owned());
+        }
+        Ok(())
+    }
+}
+
 fn write(
-    registry: &Registry,
+    stage: &Stage<'_>,
     options: &BuildOptions<'_>,
     old: Option<&OldIndex>,
     joined: &Joined,
+    datasets: &Datasets<'_>,
     report: &mut BuildReport,
 ) -> Result<(), RunError> {
     if !report.unverifiable.is_empty() {
@@ -407,23 +508,49 @@ fn write(
         return Ok(());
     }
     let digest = joined.content.digest();
-    let before = old.map(|old| &old.index);
     let unchanged = old.filter(|old| {
         old.trusted
             && !options.resign
             && old.index.integrity.digest == digest
             && old.index.signing.retired == joined.retired
     });
-    if let Some(old) = unchanged {
-        if !old.index.well_formed {
-            put(registry, &joined.content, &old.index.integrity, report)?;
+    // Everything that can refuse comes before the first file is touched.
+    let (integrity, sequence, is_new) = match unchanged {
+        Some(old) => (
+            old.index.integrity.clone(),
+            old.index.signing.sequence,
+            !old.index.well_formed,
+        ),
+        None => {
+            let (integrity, sequence) = sign(stage, options, old, joined)?;
+            (integrity, sequence, true)
         }
-        report.outcome = format!(
-            "{INDEX} is up to date (sequence {}, {digest})",
-            old.index.signing.sequence
-        );
-        return Ok(());
+    };
+    datasets.write(stage, report)?;
+    if is_new {
+        let bytes = publish::render(&joined.content, &integrity)
+            .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
+        disk::replace(&stage.registry.root.join(INDEX), &bytes)
+            .map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
+        report.wrote.push(INDEX.to_owned());
     }
+    report.outcome = if unchanged.is_some() {
+        format!("{INDEX} is up to date (sequence {sequence}, {digest})")
+    } else {
+        format!(
+            "signed {INDEX}: sequence {sequence}, {digest}, key {}",
+            integrity.keyid
+        )
+    };
+    Ok(())
+}
+
+fn sign(
+    stage: &Stage<'_>,
+    options: &BuildOptions<'_>,
+    old: Option<&OldIndex>,
+    joined: &Joined,
+) -> Result<(Integrity, u64), RunError> {
     if let Some(old) = old.filter(|old| old.trusted && !options.allow_shrink) {
         shrink(&old.index.published, joined)?;
     }
@@ -433,6 +560,7 @@ fn write(
              neither an index nor a pinned key, and not in CI, does a build make one itself)",
         ));
     };
+    let before = old.map(|old| &old.index);
     let sequence = match before {
         Some(old) => old
             .signing
@@ -441,7 +569,8 @@ fn write(
             .ok_or_else(|| RunError::new("the sequence number is at its end"))?,
         None => 1,
     };
-    let expires = match registry.policy.index_expires_days {
+    let policy = &stage.registry.policy;
+    let expires = match policy.index_expires_days {
         Some(days) => {
             let (seconds, _) = options.now.unix();
             let later = seconds.saturating_add(i64::from(days) * 86_400);
@@ -453,24 +582,18 @@ fn write(
         None => None,
     };
     let signing = Signing {
-        registry_id: registry.policy.registry_id.clone(),
+        registry_id: policy.registry_id.clone(),
         sequence,
         previous_digest: before.map(|old| old.integrity.digest),
         signed_at: options.now.clone(),
         expires,
         retired: joined.retired.clone(),
     };
-    let integrity = publish::sign(&joined.content, &signing, key);
-    put(registry, &joined.content, &integrity, report)?;
-    report.outcome = format!(
-        "signed {INDEX}: sequence {sequence}, {digest}, key {}",
-        key.public().id()
-    );
-    Ok(())
+    Ok((publish::sign(&joined.content, &signing, key), sequence))
 }
 
 fn shrink(old: &[Published], joined: &Joined) -> Result<(), RunError> {
-    let kept: std::collections::BTreeSet<&str> = joined
+    let kept: BTreeSet<&str> = joined
         .content
         .cartridges
         .iter()
@@ -486,19 +609,5 @@ fn shrink(old: &[Published], joined: &Joined) -> Result<(), RunError> {
             old.len()
         )));
     }
-    Ok(())
-}
-
-fn put(
-    registry: &Registry,
-    content: &publish::Content,
-    integrity: &publish::Integrity,
-    report: &mut BuildReport,
-) -> Result<(), RunError> {
-    let bytes = publish::render(content, integrity)
-        .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
-    disk::replace(&registry.root.join(INDEX), &bytes)
-        .map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
-    report.wrote.push(INDEX.to_owned());
     Ok(())
 }

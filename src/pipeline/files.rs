@@ -4,10 +4,15 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::sidecar::{self, Derived};
 use super::{RunError, pool};
 use crate::check::{Place, Settings};
+use crate::container::Limits;
 use crate::disk::{self, ReadError};
-use crate::model::Trust;
+use crate::finding::Finding;
+use crate::lance::Dataset;
+use crate::model::{Timestamp, Trust};
+use crate::policy::{Policy, TrustRegistry};
 use crate::report::{FileReport, FilesReport};
 use crate::verdict;
 
@@ -77,5 +82,51 @@ fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {
     match judged {
         Ok(judgement) => FileReport::judged(path, judgement),
         Err(refusal) => FileReport::unverifiable(path, refusal.0),
+    }
+}
+
+/// Why a cartridge has no dataset.
+#[derive(Debug)]
+pub enum NotMaterialized {
+    /// The cartridge is not clean, or its signature does not hold.
+    Rejected(Vec<Finding>),
+    /// It has no memory, or none by this program's engine, or the tool failed.
+    Reason(String),
+}
+
+/// The rows and the dataset of one cartridge, SAVE records included: it is its owner's.
+///
+/// # Errors
+/// [`NotMaterialized`]; what fails the checks is not made into anything.
+pub fn materialize(
+    bytes: &[u8],
+    limits: &Limits,
+    now: &Timestamp,
+) -> Result<(usize, Dataset), NotMaterialized> {
+    let policy = Policy {
+        limits: limits.clone(),
+        ..Policy::default()
+    };
+    let trust = TrustRegistry::default();
+    let settings = Settings {
+        policy: &policy,
+        trust: &trust,
+        own_keys: &[],
+        now,
+        public: false,
+    };
+    let judgement = verdict::judge("the cartridge", bytes, settings, |_, _| {})
+        .map_err(|refusal| NotMaterialized::Reason(refusal.0))?;
+    let Some(admitted) = judgement.admitted else {
+        return Err(NotMaterialized::Rejected(judgement.findings));
+    };
+    match sidecar::derive(&admitted).map_err(NotMaterialized::Reason)? {
+        Derived::Dataset { records, dataset } => Ok((records.len(), dataset)),
+        Derived::NoMemory => Err(NotMaterialized::Reason(
+            "it has no memory, so there is no dataset to make".to_owned(),
+        )),
+        Derived::OtherEngine(engine) => Err(NotMaterialized::Reason(format!(
+            "its embedding engine is {engine}, and this program has local-hash-128 alone: the dataset cannot be made here"
+        ))),
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Joined {
     pub content: Content,
     /// What was published once and is not in `content`, sorted by path.
     pub retired: Vec<Published>,
+    /// The cartridges' paths whose dataset on the disk is missing or another, in the order of the index.
+    pub stale: BTreeSet<String>,
 }
 
 /// Joins the judgements into the index's content, and reports on the way.
@@ -30,11 +32,17 @@ pub(super) fn join(
     let seen: BTreeSet<String> = judged.iter().map(|j| j.path.clone()).collect();
     let mut used_waivers = BTreeSet::new();
     let mut accepted: Vec<(Projected, Vec<Finding>)> = Vec::new();
+    let mut stale = BTreeSet::new();
     let mut rejected: Vec<Rejected> = Vec::new();
     for one in judged {
         used_waivers.extend(one.waivers);
         match one.outcome {
-            Outcome::Accepted(projected) => accepted.push((*projected, one.findings)),
+            Outcome::Accepted(indexable) => {
+                if indexable.stale {
+                    stale.insert(one.path);
+                }
+                accepted.push((indexable.projected, one.findings));
+            }
             Outcome::Unverifiable(reason) => report.unverifiable.push(Unverifiable {
                 path: one.path,
                 reason,
@@ -118,11 +126,12 @@ pub(super) fn join(
     report.counts.templates = templates.len();
 
     let listed: BTreeSet<&str> = entries.iter().map(|e| e.path.as_str()).collect();
+    stale.retain(|path| listed.contains(path.as_str()));
     let retired = stage
         .published
         .values()
         .filter(|p| !listed.contains(p.path.as_str()))
-        .map(|p| (*p).clone())
+        .map(|p| p.retired())
         .collect();
     let generated_at = times.iter().max().map_or_else(
         || GENERATED_NEVER.to_owned(),
@@ -131,6 +140,7 @@ pub(super) fn join(
     Joined {
         content: Content::new(generated_at, entries, templates),
         retired,
+        stale,
     }
 }
 

@@ -3,26 +3,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 
+use super::sidecar::{self, Derived};
 use crate::check::{self, Checked, Place, Settings, Sink};
-use crate::discover::{Entry, Oddity, OddityKind};
+use crate::container::Refusal;
+use crate::discover::{Entry, Oddity, OddityKind, SIDECAR};
 use crate::disk::{self, ReadError};
 use crate::finding::{Finding, Severity};
+use crate::lance;
 use crate::model::{Coordinate, RegistryPath, Timestamp, Trust};
 use crate::policy::Policy;
 use crate::project::{self, Projected};
 use crate::publish::Published;
 use crate::registry::Registry;
 use crate::secret;
-use crate::verdict;
+use crate::verdict::{self, Admitted, Judgement};
 
 /// What became of one path.
 pub(super) enum Outcome {
     /// Indexed, unless the join of all finds something.
-    Accepted(Box<Projected>),
+    Accepted(Box<Indexable>),
     /// At least one error.
     Rejected,
     /// Nothing is known of it.
     Unverifiable(String),
+}
+
+/// A cartridge that may be indexed.
+pub(super) struct Indexable {
+    pub projected: Projected,
+    /// Its dataset on the disk is missing or another.
+    pub stale: bool,
 }
 
 /// One path, judged.
@@ -74,6 +84,43 @@ impl Stage<'_> {
             Ok(bytes) => bytes,
             Err(e) => return self.unread(path, &e),
         };
+        let (judged, waivers) = self.judge(&entry.path, &bytes);
+        let unverifiable = |reason: String, waivers| Judged {
+            path: path.to_owned(),
+            outcome: Outcome::Unverifiable(reason),
+            findings: Vec::new(),
+            waivers,
+        };
+        let mut judgement = match judged {
+            Ok(judgement) => judgement,
+            Err(refusal) => return unverifiable(refusal.0, waivers),
+        };
+        let outcome = match judgement.admitted.take() {
+            Some(admitted) => match self.indexable(entry, &admitted, &mut judgement.findings) {
+                Ok(indexable) => Outcome::Accepted(Box::new(indexable)),
+                Err(reason) => return unverifiable(reason, waivers),
+            },
+            None => Outcome::Rejected,
+        };
+        Judged {
+            path: path.to_owned(),
+            outcome,
+            findings: judgement.findings,
+            waivers,
+        }
+    }
+
+    /// Judges one `.acx` file again, for its content alone.
+    pub fn admit(&self, entry: &Entry) -> Option<Box<Admitted>> {
+        let bytes = disk::read(&entry.file, self.policy().limits.file_bytes).ok()?;
+        self.judge(&entry.path, &bytes).0.ok()?.admitted
+    }
+
+    fn judge(
+        &self,
+        path: &RegistryPath,
+        bytes: &[u8],
+    ) -> (Result<Judgement, Refusal>, BTreeSet<usize>) {
         let settings = Settings {
             policy: self.policy(),
             trust: &self.registry.trust,
@@ -82,30 +129,41 @@ impl Stage<'_> {
             public: true,
         };
         let mut waivers = BTreeSet::new();
-        let judged = verdict::judge(path, &bytes, settings, |checked, findings| {
-            self.place(&entry.path, checked, findings);
+        let judged = verdict::judge(path.as_str(), bytes, settings, |checked, findings| {
+            self.place(path, checked, findings);
             waivers = self.waive(findings);
         });
-        match judged {
-            Err(refusal) => Judged {
-                path: path.to_owned(),
-                outcome: Outcome::Unverifiable(refusal.0),
-                findings: Vec::new(),
-                waivers,
-            },
-            Ok(judgement) => {
-                let outcome = match &judgement.admitted {
-                    Some(admitted) => Outcome::Accepted(Box::new(project::entry(path, admitted))),
-                    None => Outcome::Rejected,
-                };
-                Judged {
-                    path: path.to_owned(),
-                    outcome,
-                    findings: judgement.findings,
-                    waivers,
+        (judged, waivers)
+    }
+
+    /// The entry of an admitted cartridge, and whether its dataset on the disk is the one it gives.
+    fn indexable(
+        &self,
+        entry: &Entry,
+        admitted: &Admitted,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Indexable, String> {
+        let path = entry.path.as_str();
+        let mut projected = project::entry(path, admitted);
+        let mut stale = false;
+        if self.policy().sidecars_enabled {
+            match sidecar::derive(admitted)? {
+                Derived::NoMemory => {}
+                Derived::OtherEngine(engine) => {
+                    let message = format!(
+                        "expected the embedding engine local-hash-128, found {engine}: no dataset is written"
+                    );
+                    self.report("lance-other-engine", path, message, findings);
+                }
+                Derived::Dataset { records, dataset } => {
+                    let at = entry.file.with_file_name(SIDECAR);
+                    stale = !lance::matches(&dataset, &at).unwrap_or(false);
+                    projected.entry.memories =
+                        Some(sidecar::memories_entry(path, records.len(), &dataset));
                 }
             }
         }
+        Ok(Indexable { projected, stale })
     }
 
     /// Looks for secrets in one other file.

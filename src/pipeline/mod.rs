@@ -5,10 +5,13 @@ mod build;
 mod files;
 mod join;
 mod judge;
+mod search;
+mod sidecar;
 mod verify;
 
 pub use build::{BuildOptions, Mode, build};
-pub use files::check_files;
+pub use files::{NotMaterialized, check_files, materialize};
+pub use search::{Hit, Query, SearchReport, search};
 pub use verify::{IndexReport, KeySource, Pins, Present, verify_index};
 
 /// The run itself failed: exit status 2, nothing was written.

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use super::{INDEX_BYTES, RunError, pool};
+use super::{INDEX_BYTES, RunError, pool, sidecar};
 use crate::disk;
 use crate::model::{Coordinate, Digest, KeyId, RegistryPath, Timestamp};
-use crate::publish::{self, SignedIndex};
+use crate::publish::{self, Published, SignedIndex};
 use crate::report::{ACCEPTED, REJECTED};
+
+/// Bytes of a cartridge that are read: more than any registry admits.
+const FILE_BYTES: u64 = 1 << 30;
 
 /// Where the keys to hold the signer against come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +52,10 @@ pub struct IndexReport {
     pub file: PathBuf,
     /// The index, where its signature holds.
     pub index: Option<SignedIndex>,
-    /// Each listed path, in the order of the index.
+    /// Each listed cartridge, in the order of the index.
     pub cartridges: Vec<(String, Present)>,
+    /// Each listed Lance dataset, in the order of the index.
+    pub datasets: Vec<(String, Present)>,
     /// Why it must not be relied on; empty = verified.
     pub problems: Vec<String>,
 }
@@ -84,6 +89,7 @@ pub fn verify_index(
         file: file.to_path_buf(),
         index: None,
         cartridges: Vec::new(),
+        datasets: Vec::new(),
         problems: Vec::new(),
     };
     let index = match publish::read(&bytes) {
@@ -132,41 +138,111 @@ pub fn verify_index(
         problems.push(format!("it expired at {expires}"));
     }
     let root = file.parent().unwrap_or(Path::new(""));
-    let look = |p: &publish::Published| (p.path.clone(), look_at(root, &p.path, &p.sha256));
-    report.cartridges = pool(jobs)?.install(|| index.published.par_iter().map(look).collect());
-    for (path, present) in &report.cartridges {
-        if let Present::Wrong(why) = present {
-            report.problems.push(format!("{path}: {why}"));
+    let looked: Vec<Looked> = pool(jobs)?.install(|| {
+        index
+            .published
+            .par_iter()
+            .map(|p| look_at(root, p))
+            .collect()
+    });
+    for one in looked {
+        for (path, present) in [Some(&one.cartridge), one.dataset.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            if let Present::Wrong(why) = present {
+                report.problems.push(format!("{path}: {why}"));
+            }
         }
+        report.cartridges.push(one.cartridge);
+        report.datasets.extend(one.dataset);
     }
     report.index = Some(index);
     Ok(report)
 }
 
-/// The path comes from a stranger's file until its key is known, so only a cartridge's own path is ever opened, and
-/// no folder on the way may be a link.
-fn look_at(root: &Path, path: &str, expected: &Digest) -> Present {
-    let Ok(path) = RegistryPath::try_from(path).and_then(|p| Coordinate::of_path(&p).map(|_| p))
-    else {
-        return Present::Wrong("it is no path of a cartridge".into());
+struct Looked {
+    cartridge: (String, Present),
+    dataset: Option<(String, Present)>,
+}
+
+/// Looks at one listed cartridge and its dataset.
+fn look_at(root: &Path, published: &Published) -> Looked {
+    let (cartridge, bytes) = match find(root, &published.path) {
+        Ok(None) => (Present::Absent, None),
+        Ok(Some(file)) => match disk::read(&file, FILE_BYTES) {
+            Ok(bytes) => match Digest::of(&bytes) {
+                found if found == published.sha256 => (Present::Verified, Some(bytes)),
+                found => (
+                    Present::Wrong(format!(
+                        "expected sha256 {}, found {found}",
+                        published.sha256
+                    )),
+                    None,
+                ),
+            },
+            Err(e) => (Present::Wrong(format!("cannot be read: {e}")), None),
+        },
+        Err(why) => (Present::Wrong(why), None),
     };
-    let mut folder = root.to_path_buf();
+    let dataset = published.dataset.map(|expected| {
+        let path = sidecar::path_beside(&published.path);
+        let present = look_at_dataset(root, &published.path, expected, bytes.as_deref());
+        (path, present)
+    });
+    Looked {
+        cartridge: (published.path.clone(), cartridge),
+        dataset,
+    }
+}
+
+/// The dataset that is there must be the one that the index lists; with the cartridge at hand, the one that the
+/// cartridge gives must be too, so that the index is not taken at its word.
+fn look_at_dataset(
+    root: &Path,
+    cartridge: &str,
+    expected: Digest,
+    bytes: Option<&[u8]>,
+) -> Present {
+    if let Some(found) = bytes
+        .map(sidecar::digest_from_bytes)
+        .filter(|found| *found != Some(expected))
+    {
+        let found = found.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
+        return Present::Wrong(format!(
+            "the index lists {expected}, the cartridge gives {found}"
+        ));
+    }
+    let at = match find(root, cartridge) {
+        Err(why) => return Present::Wrong(why),
+        // The folder may be there without the cartridge.
+        Ok(_) => root.join(sidecar::path_beside(cartridge)),
+    };
+    match sidecar::digest_at(&at) {
+        Ok(None) => Present::Absent,
+        Ok(Some(found)) if found == expected => Present::Verified,
+        Ok(Some(found)) => Present::Wrong(format!("expected {expected}, found {found}")),
+        Err(why) => Present::Wrong(why),
+    }
+}
+
+/// The place of a listed cartridge, if it is there. The path comes from a stranger's file until its key is known, so
+/// only a cartridge's own path is ever opened, and no folder on the way may be a link.
+fn find(root: &Path, path: &str) -> Result<Option<PathBuf>, String> {
+    let path = RegistryPath::try_from(path)
+        .and_then(|p| Coordinate::of_path(&p).map(|_| p))
+        .map_err(|_| "it is no path of a cartridge".to_owned())?;
+    let mut place = root.to_path_buf();
     for part in path.as_str().split('/') {
-        folder.push(part);
-        match folder.symlink_metadata() {
+        place.push(part);
+        match place.symlink_metadata() {
             Ok(metadata) if metadata.is_symlink() => {
-                return Present::Wrong("a symbolic link stands in its path".into());
+                return Err("a symbolic link stands in its path".into());
             }
             Ok(_) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Present::Absent,
-            Err(e) => return Present::Wrong(format!("cannot be read: {e}")),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(format!("cannot be read: {e}")),
         }
     }
-    let found =
-        disk::open(&folder).and_then(|file| Digest::of_reader(file).map_err(disk::ReadError::Io));
-    match found {
-        Ok(found) if found == *expected => Present::Verified,
-        Ok(found) => Present::Wrong(format!("expected sha256 {expected}, found {found}")),
-        Err(e) => Present::Wrong(format!("cannot be read: {e}")),
-    }
+    Ok(Some(place))
 }

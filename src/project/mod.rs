@@ -1,10 +1,14 @@
-//! What an admitted cartridge looks like from outside: its entry in the index. Pure: no file, no clock.
+//! What an admitted cartridge looks like from outside: its entry in the index, and its memory as rows and vectors. Pure:
+//! no file, no clock.
 
+pub mod embed;
 mod entry;
+pub mod memories;
 mod template;
 
 pub use entry::{
     Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus,
     VerificationState, entry,
 };
+pub use memories::{MemoryRecord, record_batch};
 pub use template::{TemplateEntry, template};

@@ -53,6 +53,19 @@ pub struct Published {
     pub digest: Digest,
     /// SHA-256 of the file.
     pub sha256: Digest,
+    /// The digest of its Lance dataset, where it is listed with one.
+    #[serde(skip)]
+    pub dataset: Option<Digest>,
+}
+
+impl Published {
+    /// As `retired` remembers it: what must never change, and nothing that is derived.
+    pub fn retired(&self) -> Self {
+        Self {
+            dataset: None,
+            ..self.clone()
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -237,7 +250,7 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
         )));
     }
     let published = published(&content)
-        .ok_or_else(|| malformed("a cartridge without path, digest or sha256".into()))?;
+        .ok_or_else(|| malformed("a cartridge without path, digest, sha256 or memories".into()))?;
     let signing = Signing {
         registry_id: predicate.registry_id,
         sequence: predicate.sequence,
@@ -278,6 +291,10 @@ fn published(content: &Json) -> Option<Vec<Published>> {
                 path: member(entry, "path")?,
                 digest: Digest::try_from(member(entry, "digest")?.as_str()).ok()?,
                 sha256: Digest::try_from(member(entry, "sha256")?.as_str()).ok()?,
+                dataset: match entry.get("memories")? {
+                    Json::Null => None,
+                    memories => Some(Digest::try_from(member(memories, "digest")?.as_str()).ok()?),
+                },
             })
         })
         .collect()

@@ -41,6 +41,7 @@ mod integrity_utf16_order;
 mod lance_absent;
 mod lance_engine;
 mod lance_json;
+mod lance_other_engine;
 mod lance_schema;
 mod loop_json;
 mod loop_schema;
@@ -170,6 +171,7 @@ pub const RULES: &[&Rule] = &[
     &lance_absent::RULE,
     &lance_engine::RULE,
     &lance_json::RULE,
+    &lance_other_engine::RULE,
     &lance_schema::RULE,
     &save_file::RULE,
     &save_memory::RULE,
