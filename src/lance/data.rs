@@ -200,7 +200,11 @@ impl Writer {
     }
 
     fn floats(&mut self, floats: &[f32]) -> (u64, u64) {
-        self.buffer(|file| file.extend(floats.iter().flat_map(|f| f.to_le_bytes())))
+        self.buffer(|file| {
+            for float in floats {
+                file.extend_from_slice(&float.to_le_bytes());
+            }
+        })
     }
 
     /// Appends what `write` writes, padded, and returns its position and its size without padding.

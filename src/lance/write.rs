@@ -50,6 +50,7 @@ pub fn write(dataset: &Dataset, at: &Path) -> io::Result<bool> {
     let temp = Temp::beside(at)?;
     let new = temp.path.join("new");
     fs::create_dir(&new)?;
+    let mut written = Vec::with_capacity(dataset.files.len());
     for (path, bytes) in &dataset.files {
         let path = RegistryPath::try_from(path.as_str()).map_err(io::Error::other)?;
         let path = path.below(&new);
@@ -58,7 +59,10 @@ pub fn write(dataset: &Dataset, at: &Path) -> io::Result<bool> {
         }
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
         file.write_all(bytes)?;
-        // Without this, a power cut after the renames could leave the new names with empty files.
+        written.push(file);
+    }
+    // Without this, a power cut after the renames could leave the new names with empty files.
+    for file in written {
         file.sync_all()?;
     }
     let old = temp.path.join("old");
@@ -326,7 +330,7 @@ impl Drop for Temp {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::type_complexity)]
 
     use super::*;
 

@@ -8,6 +8,8 @@
 //! root, one division and one rounding to `f32`, all of which IEEE 754 fixes to the bit. A text without a token has
 //! no direction; its vector is all zeros, and a cosine search never returns it.
 
+use std::collections::HashMap;
+
 use sha1::{Digest as _, Sha1};
 
 /// The engine's id, as cartridges declare it.
@@ -16,42 +18,88 @@ pub const ENGINE: &str = "local-hash-128";
 /// Components of a vector.
 pub const DIM: usize = 128;
 
+/// Bytes of a token whose place is remembered; longer ones hardly repeat.
+const REMEMBERED_BYTES: usize = 32;
+
+/// Tokens that are remembered at the most: a few megabytes.
+const REMEMBERED: usize = 1 << 16;
+
 /// The text's vector: of length 1, or all zeros when the text has no `[a-z0-9]`. Time is linear in the text.
 pub fn embed(text: &str) -> [f32; DIM] {
-    let mut sums = [0_i64; DIM];
-    let mut token = Vec::new();
-    // Case mappings that depend on a letter's neighbours (the final sigma) never give an ASCII letter, so mapping
-    // letter by letter finds the same tokens as mapping the whole text.
-    for letter in text.chars().flat_map(char::to_lowercase) {
-        match u8::try_from(letter) {
-            Ok(byte @ (b'a'..=b'z' | b'0'..=b'9')) => token.push(byte),
-            _ => count(&mut token, &mut sums),
-        }
-    }
-    count(&mut token, &mut sums);
-
-    let square: u128 = sums
-        .iter()
-        .map(|sum| u128::from(sum.unsigned_abs()).pow(2))
-        .sum();
-    if square == 0 {
-        return [0.0; DIM];
-    }
-    let norm = (square as f64).sqrt();
-    sums.map(|sum| (sum as f64 / norm) as f32)
+    Embedder::default().embed(text)
 }
 
-/// Adds a finished token to the sums and empties it.
-fn count(token: &mut Vec<u8>, sums: &mut [i64; DIM]) {
-    if token.is_empty() {
-        return;
+/// The engine for many texts: it remembers where tokens go, since most words come again and hashing is the main cost.
+#[derive(Debug, Default)]
+pub struct Embedder {
+    /// Place and sign by token. Only looked up, never walked, so its order cannot show.
+    known: HashMap<Vec<u8>, (usize, i64)>,
+}
+
+impl Embedder {
+    /// As the function [`embed`].
+    pub fn embed(&mut self, text: &str) -> [f32; DIM] {
+        let mut sums = [0_i64; DIM];
+        let mut token = Vec::new();
+        for letter in text.chars() {
+            if letter.is_ascii() {
+                self.letter(letter.to_ascii_lowercase(), &mut token, &mut sums);
+                continue;
+            }
+            // Case mappings that depend on a letter's neighbours (the final sigma) never give an ASCII letter, so
+            // mapping letter by letter finds the same tokens as mapping the whole text.
+            for lower in letter.to_lowercase() {
+                self.letter(lower, &mut token, &mut sums);
+            }
+        }
+        self.count(&mut token, &mut sums);
+
+        let square: u128 = sums
+            .iter()
+            .map(|sum| u128::from(sum.unsigned_abs()).pow(2))
+            .sum();
+        if square == 0 {
+            return [0.0; DIM];
+        }
+        let norm = (square as f64).sqrt();
+        sums.map(|sum| (sum as f64 / norm) as f32)
     }
-    let [a, b, c, d, sign, ..] = <[u8; 20]>::from(Sha1::digest(&*token));
+
+    /// Takes the next letter of the lower-cased text.
+    fn letter(&mut self, letter: char, token: &mut Vec<u8>, sums: &mut [i64; DIM]) {
+        match u8::try_from(letter) {
+            Ok(byte @ (b'a'..=b'z' | b'0'..=b'9')) => token.push(byte),
+            _ => self.count(token, sums),
+        }
+    }
+
+    /// Adds a finished token to the sums and empties it.
+    fn count(&mut self, token: &mut Vec<u8>, sums: &mut [i64; DIM]) {
+        if token.is_empty() {
+            return;
+        }
+        let (place, sign) = match self.known.get(token.as_slice()) {
+            Some(known) => *known,
+            None => {
+                let found = place(token);
+                if token.len() <= REMEMBERED_BYTES && self.known.len() < REMEMBERED {
+                    self.known.insert(token.clone(), found);
+                }
+                found
+            }
+        };
+        if let Some(sum) = sums.get_mut(place) {
+            *sum += sign;
+        }
+        token.clear();
+    }
+}
+
+/// Where a token is added, and what.
+fn place(token: &[u8]) -> (usize, i64) {
+    let [a, b, c, d, sign, ..] = <[u8; 20]>::from(Sha1::digest(token));
     let place = u32::from_be_bytes([a, b, c, d]) as usize % DIM;
-    if let Some(sum) = sums.get_mut(place) {
-        *sum += if sign & 1 == 1 { 1 } else { -1 };
-    }
-    token.clear();
+    (place, if sign & 1 == 1 { 1 } else { -1 })
 }
 
 #[cfg(test)]
@@ -98,5 +146,25 @@ mod tests {
                 .collect();
             assert_eq!(found, expected, "{text:?}");
         }
+    }
+
+    /// What was embedded before does not show, past the limits of memory either.
+    #[test]
+    fn remembering_changes_nothing() {
+        let mut engine = Embedder::default();
+        let many: String = (0..REMEMBERED + 10).map(|n| format!("w{n} ")).collect();
+        let long = "x".repeat(REMEMBERED_BYTES + 1);
+        for text in [
+            "a b a",
+            &many,
+            &long,
+            "Hello, hello world",
+            &many,
+            "",
+            &long,
+        ] {
+            assert_eq!(engine.embed(text), embed(text));
+        }
+        assert_eq!(engine.known.len(), REMEMBERED);
     }
 }

@@ -14,7 +14,7 @@ use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::error::ArrowError;
 
-use super::embed::{DIM, ENGINE, embed};
+use super::embed::{DIM, ENGINE, Embedder};
 use crate::model::{Json, shorten};
 
 /// The schema's name and version.
@@ -198,8 +198,9 @@ pub fn columns(records: &[MemoryRecord]) -> Result<Vec<ArrayRef>, ArrowError> {
         .map(|r| format!("{}\n\n{}", r.title, r.summary))
         .collect();
     let mut components = Vec::with_capacity(records.len().saturating_mul(DIM));
+    let mut engine = Embedder::default();
     for text in &texts {
-        components.extend_from_slice(&embed(text));
+        components.extend_from_slice(&engine.embed(text));
     }
     let portable: BooleanArray = records.iter().map(|r| Some(r.portable)).collect();
     let xp_awarded: Int32Array = records.iter().map(|r| r.xp_awarded).collect();
@@ -288,6 +289,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::project::embed::embed;
 
     fn payload() -> Json {
         json!({
