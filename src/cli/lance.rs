@@ -1,7 +1,7 @@
 //! `acx lance` and `acx search`
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acx_registry::author;
 use acx_registry::disk;
@@ -56,6 +56,16 @@ pub fn lance(args: LanceArgs, global: Global) -> Result<u8, Failure> {
         args.file.with_file_name(format!("{stem}.memories.lance"))
     });
     let shown_out = escape(&out.to_string_lossy());
+    // A dataset is swapped in whole, so the folder that is there must be one: nothing else of the user's is replaced.
+    let is_ours = match out.symlink_metadata() {
+        Err(_) => true,
+        Ok(found) => found.is_dir() && (out.join("_versions").is_dir() || is_empty(&out)),
+    };
+    if !is_ours {
+        return Err(Failure(format!(
+            "{shown_out}: exists and is no Lance dataset; name another folder with --out"
+        )));
+    }
     lance::write(&dataset, &out)
         .map_err(|e| Failure(format!("{shown_out}: cannot be written: {e}")))?;
     let embedded = if args.embed {
@@ -103,6 +113,10 @@ pub fn lance(args: LanceArgs, global: Global) -> Result<u8, Failure> {
         }
     }
     Ok(0)
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Search the signed memory of a registry's accepted cartridges by cosine similarity
