@@ -1,6 +1,6 @@
 //! The JSON Schemas in `schemas/`, compiled once, and their defects in words.
 //!
-//! A schema's `description` beside a form is a noun phrase, and a defect there reads "expected <description>". That
+//! A schema's `description` beside a form is a noun phrase, and a defect there reads "expected `<description>`". That
 //! keeps the words with the form they explain, for readers of the schema file too. The description of a schema as a
 //! whole is a sentence, and no part of a message.
 //!
