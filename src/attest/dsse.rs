@@ -213,7 +213,10 @@ mod tests {
         );
         for at in 0..64 {
             let mut bad = envelope.clone();
-            bad.signatures[0].1[at] ^= 1;
+            *bad.signatures
+                .first_mut()
+                .and_then(|(_, signature)| signature.get_mut(at))
+                .unwrap() ^= 1;
             assert_eq!(
                 verify(&bad, key.public()),
                 Err(SignatureError::Invalid),

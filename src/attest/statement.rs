@@ -61,11 +61,12 @@ impl Statement {
             ("_type", "/_type", STATEMENT_TYPE),
             ("predicateType", "/predicateType", predicate_type),
         ] {
-            let found = value.get(name).and_then(Json::as_str);
-            if found != Some(expected) {
+            let found = value.get(name);
+            if found.and_then(Json::as_str) != Some(expected) {
+                let found = found.map_or_else(|| "nothing".to_owned(), json::shown);
                 return Err(error(
                     pointer,
-                    format!("expected {expected}, found {}", shown(value.get(name))),
+                    format!("expected {expected}, found {found}"),
                 ));
             }
         }
@@ -117,8 +118,4 @@ impl Statement {
             "predicate": predicate,
         }))
     }
-}
-
-fn shown(value: Option<&Json>) -> String {
-    value.map_or_else(|| "nothing".to_owned(), |v| shorten(&v.to_string()))
 }

@@ -8,7 +8,6 @@ mod engine;
 mod evidence;
 mod rule;
 mod rules;
-mod schema;
 
 pub use documents::{Documents, Engine};
 pub use engine::{Checked, Settings, check, rule};

@@ -4,6 +4,7 @@ use crate::container::{CapabilityRow, Cartridge, FaultKind, MemoryRow};
 use crate::finding::{Family, Finding, Location, Severity};
 use crate::model::{Json, JsonError, Timestamp};
 use crate::policy::{Policy, TrustRegistry};
+use crate::schema::Schema;
 
 use super::documents::Documents;
 use super::evidence::{Evidence, IssueKind};
@@ -188,6 +189,13 @@ impl<'a> Sink<'a> {
                 pointer: place.pointer,
             },
         });
+    }
+
+    /// Reports each defect of a row's document under a schema.
+    pub fn conform(&mut self, schema: &Schema, document: &Json, table: &'static str, row: &str) {
+        for (pointer, message) in schema.defects(document) {
+            self.report(Place::pointer(table, row, pointer), message);
+        }
     }
 }
 

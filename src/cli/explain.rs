@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use acx_registry::check::{RULES, Rule, Scope, rule};
 use acx_registry::finding::Severity;
+use acx_registry::model::nearest;
 use serde_json::json;
 
 use super::{Failure, Format, Global, output};
@@ -27,12 +28,12 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         },
         Some(code) => {
             let rule = rule(&code).ok_or_else(|| {
-                let nearest = RULES
-                    .iter()
-                    .map(|r| (strsim::damerau_levenshtein(r.code, &code), r.code))
-                    .min()
-                    .map_or("", |(_, code)| code);
-                Failure(format!("no rule has the code {code:?}; did you mean `{nearest}`? `acx explain --list` lists all"))
+                let meant = nearest(&code, RULES.iter().map(|r| r.code))
+                    .map(|near| format!("did you mean `{near}`? "))
+                    .unwrap_or_default();
+                Failure(format!(
+                    "no rule has the code {code:?}; {meant}`acx explain --list` lists all"
+                ))
             })?;
             match global.format {
                 Format::Human => output::print(&human(rule)),

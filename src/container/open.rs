@@ -285,15 +285,13 @@ pub(crate) fn load(
 fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } => Authorization::Allow,
-        AuthAction::Pragma { pragma_name, .. }
-            if matches!(
-                pragma_name,
-                "table_xinfo" | "index_list" | "index_xinfo" | "integrity_check"
-            ) =>
-        {
-            Authorization::Allow
-        }
-        AuthAction::Function { function_name } if function_name == "count" => Authorization::Allow,
+        AuthAction::Pragma {
+            pragma_name: "table_xinfo" | "index_list" | "index_xinfo" | "integrity_check",
+            ..
+        } => Authorization::Allow,
+        AuthAction::Function {
+            function_name: "count",
+        } => Authorization::Allow,
         _ => Authorization::Deny,
     }
 }

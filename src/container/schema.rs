@@ -279,8 +279,25 @@ fn is_shadow(name: &str) -> bool {
         || numbered("vectors_metadatatext")
 }
 
+/// What a pragma says of a table or an index, row by row. `name` passed `foreign_object` or [`is_word`], so it is a
+/// plain word and the statement a constant in effect.
+fn pragma<T>(
+    connection: &Connection,
+    pragma: &str,
+    name: &str,
+    place: Option<&'static str>,
+    row: fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, Stop> {
+    let rows = || {
+        connection
+            .prepare(&format!("PRAGMA {pragma}({name})"))?
+            .query_map([], row)?
+            .collect::<rusqlite::Result<Vec<T>>>()
+    };
+    rows().map_err(|e| Stop::of_sqlite(&e, place))
+}
+
 /// The columns of a table of ours, of SQLite's or of vec0's: none may be computed, and ours must have the format's.
-/// `name` passed `foreign_object`, so it is a plain word and the statement a constant in effect.
 fn columns(
     connection: &Connection,
     schema: &mut Schema,
@@ -288,14 +305,9 @@ fn columns(
     known: Option<&Table>,
 ) -> Result<(), Stop> {
     let place = known.map(|t| t.name);
-    let stop = |e: rusqlite::Error| Stop::of_sqlite(&e, place);
-    let found: Vec<(String, i64)> = connection
-        .prepare(&format!("PRAGMA table_xinfo({name})"))
-        .map_err(stop)?
-        .query_map([], |row| Ok((row.get(1)?, row.get(6)?)))
-        .map_err(stop)?
-        .collect::<Result<_, _>>()
-        .map_err(stop)?;
+    let found: Vec<(String, i64)> = pragma(connection, "table_xinfo", name, place, |row| {
+        Ok((row.get(1)?, row.get(6)?))
+    })?;
     for (column, hidden) in &found {
         let shown = crate::model::shorten(column);
         if *hidden != 0 {
@@ -339,27 +351,18 @@ fn indexes(
     known: Option<&Table>,
 ) -> Result<(), Stop> {
     let place = known.map(|t| t.name);
-    let stop = |e: rusqlite::Error| Stop::of_sqlite(&e, place);
-    let indexes: Vec<(String, bool)> = connection
-        .prepare(&format!("PRAGMA index_list({name})"))
-        .map_err(stop)?
-        .query_map([], |row| Ok((row.get(1)?, row.get(4)?)))
-        .map_err(stop)?
-        .collect::<Result<_, _>>()
-        .map_err(stop)?;
+    let indexes: Vec<(String, bool)> = pragma(connection, "index_list", name, place, |row| {
+        Ok((row.get(1)?, row.get(4)?))
+    })?;
     for (index, partial) in indexes {
         // Only `memory_zone_fp` and names that SQLite made itself come this far.
         let plain = !partial
             && is_word(&index)
-            && connection
-                .prepare(&format!("PRAGMA index_xinfo({index})"))
-                .map_err(stop)?
-                .query_map([], |row| row.get::<_, i64>(1))
-                .map_err(stop)?
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(stop)?
-                .iter()
-                .all(|column| *column != -2);
+            && pragma(connection, "index_xinfo", &index, place, |row| {
+                row.get::<_, i64>(1)
+            })?
+            .iter()
+            .all(|column| *column != -2);
         if !plain {
             let shown = crate::model::shorten(&index);
             let message =

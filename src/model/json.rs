@@ -6,6 +6,8 @@
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use super::shorten;
+
 /// A parsed JSON value.
 pub type Json = Value;
 
@@ -55,7 +57,7 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
     .and_then(|value| deserializer.end().map(|()| value));
     parsed.map_err(|e| JsonError {
         kind: defect.unwrap_or(JsonErrorKind::Syntax),
-        message: super::shorten(&e.to_string()),
+        message: shorten(&e.to_string()),
     })
 }
 
@@ -142,7 +144,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
         let mut map = Map::new();
         while let Some(name) = access.next_key::<String>()? {
             if map.contains_key(&name) {
-                let shown = super::shorten(&name);
+                let shown = shorten(&name);
                 return Err(self.fail(
                     JsonErrorKind::RepeatedName,
                     format!("the name {shown:?} is repeated"),
@@ -156,6 +158,26 @@ impl<'de> Visitor<'de> for Strict<'_> {
         }
         Ok(Value::Object(map))
     }
+}
+
+/// A value as a message shows it: short, whatever its size.
+pub fn shown(value: &Json) -> String {
+    let sized = |what, count: usize, item| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{what} of {count} {item}{plural}")
+    };
+    match value {
+        Json::String(text) => format!("{:?}", shorten(text)),
+        Json::Array(items) => sized("an array", items.len(), "item"),
+        Json::Object(members) => sized("an object", members.len(), "field"),
+        Json::Null | Json::Bool(_) | Json::Number(_) => value.to_string(),
+    }
+}
+
+/// The pointer to a member of the object at `at`; a very long name is shortened.
+pub fn member(at: &str, name: &str) -> String {
+    let name = name.replace('~', "~0").replace('/', "~1");
+    format!("{at}/{}", shorten(&name))
 }
 
 #[cfg(test)]

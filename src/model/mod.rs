@@ -42,6 +42,16 @@ pub fn shorten(text: &str) -> String {
     }
 }
 
+/// The candidate that is most like a foreign text, where one is alike at all.
+pub fn nearest<'a>(text: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let text = shorten(text);
+    candidates
+        .map(|c| (strsim::jaro_winkler(&text, c), c))
+        .filter(|(score, _)| *score > 0.6)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, c)| c)
+}
+
 impl Malformed {
     pub(crate) fn new(expected: &'static str, found: &str) -> Self {
         Self {

@@ -14,8 +14,9 @@ pub use trust::{
     Ineligible, KeyStatus, NamespaceProof, RevocationReason, TrustRegistry, TrustedKey,
 };
 
-use crate::model::{Json, Malformed, json};
-use crate::schema::{Schema, member};
+use crate::model::json::{self, member};
+use crate::model::{Json, Malformed};
+use crate::schema::Schema;
 
 /// Why a registry file was refused: which file, which field, what was expected and found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,8 +11,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::container::Limits;
 use crate::finding::Severity;
-use crate::model::{KeyId, Malformed, PublisherId, RegistryPath, Timestamp, Trust, shorten};
-use crate::schema::nearest;
+use crate::model::{
+    KeyId, Malformed, PublisherId, RegistryPath, Timestamp, Trust, nearest, shorten,
+};
 
 use super::{ConfigError, bounded};
 

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::attest::PublicKey;
+use crate::model::json::member;
 use crate::model::{Json, KeyId, PublisherId, PublisherScope, Timestamp};
-use crate::schema::{TRUST_REGISTRY, member};
+use crate::schema::TRUST_REGISTRY;
 
 use super::{ConfigError, Members, bounded, conforms, parsed};
 

@@ -6,6 +6,9 @@ use super::sign::Integrity;
 use crate::model::{Digest, Json, json};
 use crate::project::{CartridgeEntry, TemplateEntry};
 
+/// The `schemaVersion` of an index.
+pub const INDEX_VERSION: &str = "acx.registry-index/1";
+
 /// `generatedAt` of an index of nothing.
 pub const GENERATED_NEVER: &str = "1970-01-01T00:00:00.000Z";
 
@@ -61,7 +64,7 @@ impl Content {
         templates: Vec<TemplateEntry>,
     ) -> Self {
         Self {
-            schema_version: "acx.registry-index/1".to_owned(),
+            schema_version: INDEX_VERSION.to_owned(),
             generated_at,
             artifact_count: cartridges.len() + templates.len(),
             count: cartridges.len(),

@@ -5,6 +5,5 @@ mod sign;
 
 pub use index::{Content, Counts, GENERATED_NEVER, render};
 pub use sign::{
-    IndexError, Integrity, PREDICATE_TYPE, Published, SignedIndex, Signing, integrity_schema, read,
-    sign,
+    IndexError, Integrity, PREDICATE_TYPE, Published, SignedIndex, Signing, read, sign,
 };

@@ -10,18 +10,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::index::{Content, Counts};
+use super::index::{Content, Counts, INDEX_VERSION};
 use crate::attest::{self, Envelope, PAYLOAD_TYPE, PrivateKey, PublicKey, Statement, Subject};
 use crate::model::{Digest, Json, KeyId, Timestamp, json as strict, shorten};
+use crate::schema::REGISTRY_INDEX;
 
 /// The predicate type of an index's statement.
 pub const PREDICATE_TYPE: &str = "https://acx.dev/attestation/registry-index/v1";
 const SCHEMA_VERSION: &str = "acx.registry-index-signature/1";
-
-/// The value of `integrity.schemaVersion`.
-pub fn integrity_schema() -> &'static str {
-    SCHEMA_VERSION
-}
 
 /// The member `integrity`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -154,7 +150,7 @@ pub struct SignedIndex {
 /// Why a file is no signed index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexError {
-    /// Not an index at all.
+    /// Not an index at all: what its schema has against it, and where.
     Malformed(String),
     /// An index without a signature.
     Unsigned,
@@ -185,27 +181,26 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
     let mut pretty = serde_json::to_vec_pretty(&whole).map_err(|e| malformed(e.to_string()))?;
     pretty.push(b'\n');
     let well_formed = pretty == bytes;
+    let version = whole.get("schemaVersion").and_then(Json::as_str);
+    if version == Some(INDEX_VERSION) && whole.get("integrity").is_none() {
+        return Err(IndexError::Unsigned);
+    }
+    if let Some((pointer, message)) = REGISTRY_INDEX.defect(&whole) {
+        return Err(malformed(match pointer.as_str() {
+            "" => message,
+            at => format!("{at}: {message}"),
+        }));
+    }
     let Json::Object(mut content) = whole else {
         return Err(malformed("expected an object".into()));
     };
-    if content.get("schemaVersion").and_then(Json::as_str) != Some("acx.registry-index/1") {
-        return Err(malformed(
-            "expected the schemaVersion acx.registry-index/1".into(),
-        ));
-    }
     let integrity = content
         .shift_remove("integrity")
         .ok_or(IndexError::Unsigned)?;
     let integrity: Integrity = serde_json::from_value(integrity)
-        .map_err(|e| malformed(format!("integrity: {}", shorten(&e.to_string()))))?;
+        .map_err(|e| malformed(format!("/integrity: {}", shorten(&e.to_string()))))?;
     let content = Json::Object(content);
 
-    if integrity.schema_version != SCHEMA_VERSION {
-        let found = shorten(&integrity.schema_version);
-        return Err(invalid(format!(
-            "expected integrity.schemaVersion {SCHEMA_VERSION}, found {found:?}"
-        )));
-    }
     let digest = Digest::of(&strict::canonical(&content));
     if digest != integrity.digest {
         return Err(invalid(format!(
@@ -298,4 +293,102 @@ fn published(content: &Json) -> Option<Vec<Published>> {
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use crate::publish::render;
+
+    fn content(entries: usize) -> Content {
+        let digest = |c: &str| format!("sha256:{}", c.repeat(64));
+        let entry = |n: usize| {
+            serde_json::from_value(json!({
+                "id": "a", "slug": "io.github.acme__a", "path": format!("cartridges/io.github.acme/a/1.0.{n}/cartridge.acx"),
+                "name": "A", "publisher": "io.github.acme", "role": "qa_engineer", "provider": "custom", "model": null,
+                "version": format!("1.0.{n}"), "description": "d", "license": "Apache-2.0",
+                "authors": [{"name": "x"}], "tags": ["a", "b"], "homepage": null, "trust": "trusted",
+                "trustStatus": "verified", "specClean": true, "romHash": digest("a"), "digest": digest("a"),
+                "bytes": 90_112, "capabilities": [{
+                    "taskType": "debug", "stack": ["pkg:pypi/x"], "domain": "backend", "claimedVerified": false,
+                    "verified": false, "verificationState": "unresolved",
+                }],
+                "level": null, "levelClaim": {"acxLevel": null, "careerTier": null, "verificationState": null},
+                "registryStatus": {
+                    "status": "active", "reason": null, "recordedAt": null, "successor": null, "advisory": null,
+                },
+                "latest": false, "keyid": format!("ed25519:{}", "b".repeat(64)),
+                "signedAt": "2026-07-19T08:54:36.000Z", "sha256": digest("c"), "memories": null,
+            }))
+            .unwrap()
+        };
+        let cartridges = (0..entries).map(entry).collect();
+        Content::new("2026-07-19T08:54:36.000Z".into(), cartridges, Vec::new())
+    }
+
+    fn index(entries: usize) -> Vec<u8> {
+        let content = content(entries);
+        let signing = Signing {
+            registry_id: "local.registry".into(),
+            sequence: 1,
+            previous_digest: None,
+            signed_at: Timestamp::from_unix(1_800_000_000).unwrap(),
+            expires: None,
+            retired: Vec::new(),
+        };
+        let key = PrivateKey::from_seed(&[7; 32]).unwrap();
+        render(&content, &sign(&content, &signing, &key)).unwrap()
+    }
+
+    fn refused(edit: impl FnOnce(&mut Json)) -> String {
+        let mut document: Json = serde_json::from_slice(&index(2)).unwrap();
+        edit(&mut document);
+        let bytes = serde_json::to_vec(&document).unwrap();
+        read(&bytes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let read = read(&index(3)).unwrap();
+        assert!(read.well_formed);
+        assert_eq!(read.published.len(), 3);
+        assert_eq!(read.content, json!(content(3)));
+    }
+
+    #[test]
+    fn a_malformed_index_is_refused_by_field() {
+        for (refused, message) in [
+            (
+                refused(|i| i["schemaVersion"] = json!("acx.registry-index/2")),
+                "/schemaVersion: expected \"acx.registry-index/1\", found \"acx.registry-index/2\"",
+            ),
+            (
+                refused(|i| i["cartridges"][1]["trust"] = json!("local")),
+                "/cartridges/1/trust: expected one of \"portable\", \"trusted\", found \"local\"",
+            ),
+            (
+                refused(|i| i["integrity"]["signedAt"] = json!("2026-02-30T00:00:00Z")),
+                "/integrity/signedAt: expected an RFC 3339 time such as `2026-07-01T00:00:00Z`, found \"2026-02-30T00:00:00Z\"",
+            ),
+            (
+                refused(|i| i["cartridges"][0]["sha265"] = json!("")),
+                "/cartridges/0/sha265: unknown field; remove it, or is \"sha256\" meant?",
+            ),
+            (
+                refused(|i| *i = json!([])),
+                "expected an object, found an array of 0 items",
+            ),
+        ] {
+            assert_eq!(refused, format!("not a registry index: {message}"));
+        }
+        assert_eq!(
+            refused(|i| drop(i.as_object_mut().unwrap().remove("integrity"))),
+            IndexError::Unsigned.to_string()
+        );
+        assert!(
+            refused(|i| i["cartridges"][0]["latest"] = json!(true))
+                .contains("signature does not hold: expected the digest")
+        );
+    }
 }

@@ -1,9 +1,9 @@
 //! A capability's id is the one its content gives.
 
-use crate::check::schema;
 use crate::check::{CapabilityItem, Check, Context, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
 use crate::model::{Digest, Json, shorten};
+use crate::schema;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -1,8 +1,8 @@
 //! A capability record has the form its schema says.
 
-use crate::check::schema;
 use crate::check::{CapabilityItem, Check, Context, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::schema;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -22,6 +22,6 @@ pub static RULE: Rule = Rule {
 
 fn check(_: &Context<'_>, item: &CapabilityItem<'_>, sink: &mut Sink<'_>) {
     if let Ok(record) = item.record {
-        schema::CAPABILITY.report(record, "capabilities", &item.row.id, sink);
+        sink.conform(&schema::CAPABILITY, record, "capabilities", &item.row.id);
     }
 }

@@ -1,9 +1,9 @@
 //! The harness requirements have the form their schema says.
 
 use crate::check::documents::{HARNESS, json_of};
-use crate::check::schema;
 use crate::check::{Check, Context, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::schema;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -23,6 +23,6 @@ pub static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, sink: &mut Sink<'_>) {
     if let Some(document) = json_of(&context.documents.harness) {
-        schema::HARNESS.report(document, "sqlar", HARNESS, sink);
+        sink.conform(&schema::HARNESS, document, "sqlar", HARNESS);
     }
 }

@@ -1,9 +1,9 @@
 //! The Lance descriptor has the form its schema says.
 
 use crate::check::documents::{LANCE_DESCRIPTOR, json_of};
-use crate::check::schema;
 use crate::check::{Check, Context, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::schema;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -23,6 +23,6 @@ pub static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, sink: &mut Sink<'_>) {
     if let Some(descriptor) = json_of(&context.documents.lance_descriptor) {
-        schema::LANCE_MEMORY.report(descriptor, "sqlar", LANCE_DESCRIPTOR, sink);
+        sink.conform(&schema::LANCE_MEMORY, descriptor, "sqlar", LANCE_DESCRIPTOR);
     }
 }

@@ -1,9 +1,9 @@
 //! The loop and context policy has the form its schema says.
 
 use crate::check::documents::{LOOP_POLICY, json_of};
-use crate::check::schema;
 use crate::check::{Check, Context, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::schema;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -23,6 +23,6 @@ pub static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, sink: &mut Sink<'_>) {
     if let Some(document) = json_of(&context.documents.loop_policy) {
-        schema::LOOP_CONTEXT.report(document, "sqlar", LOOP_POLICY, sink);
+        sink.conform(&schema::LOOP_CONTEXT, document, "sqlar", LOOP_POLICY);
     }
 }

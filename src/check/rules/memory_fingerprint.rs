@@ -1,9 +1,9 @@
 //! A memory record's fingerprint is its content's.
 
-use crate::check::schema::MEMORY_RECORD;
 use crate::check::{Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
 use crate::model::{Json, hex, json, shorten};
+use crate::schema::MEMORY_RECORD;
 use serde_json::{Map, Value};
 use sha1::{Digest as _, Sha1};
 

@@ -1,8 +1,8 @@
 //! A memory record has the form its schema says.
 
-use crate::check::schema;
 use crate::check::{Check, Context, MemoryItem, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::schema;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -22,6 +22,6 @@ pub static RULE: Rule = Rule {
 
 fn check(_: &Context<'_>, item: &MemoryItem<'_>, sink: &mut Sink<'_>) {
     if let Ok(record) = item.payload {
-        schema::MEMORY_RECORD.report(record, "memory", &item.row.id, sink);
+        sink.conform(&schema::MEMORY_RECORD, record, "memory", &item.row.id);
     }
 }

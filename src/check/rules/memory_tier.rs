@@ -1,8 +1,8 @@
 //! A memory record is of one tier: portable, or learned in one codebase.
 
-use crate::check::schema::shown;
 use crate::check::{Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::model::json::shown;
 use crate::model::{Json, hex};
 
 /// The rule.

@@ -1,8 +1,8 @@
 //! A memory record's points are not negative.
 
-use crate::check::schema::shown;
 use crate::check::{Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::model::json::shown;
 
 /// The rule.
 pub static RULE: Rule = Rule {

@@ -3,10 +3,10 @@
 use crate::check::documents::{
     Documents, Engine, LANCE_DESCRIPTOR, MAX_DIM, PACKAGE_SPEC, Parsed, refusal,
 };
-use crate::check::schema::shown;
 use crate::check::{Check, Context, Place, Rule, Scope, Sink};
 use crate::container::Cartridge;
 use crate::finding::{Family, Severity};
+use crate::model::json::shown;
 use crate::model::{ArtifactId, Json, PublisherId, Timestamp, Version, json, shorten};
 
 /// Characters of a name, a role, a licence and the like.

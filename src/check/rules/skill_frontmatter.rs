@@ -5,7 +5,7 @@ use crate::finding::{Family, Severity};
 use serde_saphyr::options::MergeKeyPolicy;
 
 use crate::check::documents::skill_folder;
-use crate::check::schema::shown;
+use crate::model::json::shown;
 use crate::model::{Json, shorten};
 
 /// Bytes of frontmatter that are read.

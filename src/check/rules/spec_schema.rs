@@ -1,9 +1,9 @@
 //! The package spec has the form its schema says.
 
 use crate::check::documents::{PACKAGE_SPEC, json_of};
-use crate::check::schema;
 use crate::check::{Check, Context, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
+use crate::schema;
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -23,6 +23,6 @@ pub static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, sink: &mut Sink<'_>) {
     if let Some(spec) = json_of(&context.documents.package_spec) {
-        schema::PACKAGE_SPEC.report(spec, "sqlar", PACKAGE_SPEC, sink);
+        sink.conform(&schema::PACKAGE_SPEC, spec, "sqlar", PACKAGE_SPEC);
     }
 }

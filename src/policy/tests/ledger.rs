@@ -108,7 +108,7 @@ fn refused_fields() {
         ("/updatedAt", Json::Null, "", "found null"),
         ("/extra", json!(1), "", "unknown field"),
         ("/entries", json!({}), "", "array"),
-        ("/entries/1", json!(3), "", "type object, found 3"),
+        ("/entries/1", json!(3), "", "expected an object, found 3"),
         ("/entries/1/Status", json!(1), "", "is \"status\" meant?"),
         (
             "/entries/1/status",
@@ -301,7 +301,11 @@ fn one_identity_has_one_entry_whatever_its_digest() {
 fn refused_files() {
     let parse = |bytes: &[u8]| StatusLedger::parse(bytes);
     refused(parse(b""), "", &["not valid JSON"]);
-    refused(parse(b"[]"), "", &["type object, found an array of 0"]);
+    refused(
+        parse(b"[]"),
+        "",
+        &["expected an object, found an array of 0 items"],
+    );
     refused(parse(br#"{"entries":[],"entries":[]}"#), "", &["repeated"]);
     refused(
         parse(&vec![b' '; StatusLedger::MAX_BYTES + 1]),

@@ -131,7 +131,7 @@ fn refused_fields() {
             "",
             "\"acx.trust-registry/1\"",
         ),
-        ("/registryId", json!(3), "", "type string, found 3"),
+        ("/registryId", json!(3), "", "expected a text, found 3"),
         (
             "/updatedAt",
             json!("2026-02-30T00:00:00Z"),
@@ -450,7 +450,7 @@ fn private_key_material_is_refused_wherever_it_is() {
 fn refused_files() {
     let parse = |bytes: &[u8]| TrustRegistry::parse(bytes, &now());
     refused(parse(b""), "", &["not valid JSON"]);
-    refused(parse(b"null"), "", &["type object, found null"]);
+    refused(parse(b"null"), "", &["expected an object, found null"]);
     refused(parse(br#"{"keys":[],"keys":[]}"#), "", &["repeated"]);
     refused(
         parse(&vec![b' '; TrustRegistry::MAX_BYTES + 1]),
