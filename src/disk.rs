@@ -5,6 +5,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+/// How the names of the files begin that [`replace`] writes first.
+const TEMPORARY: &str = ".acx-tmp-";
+
 /// Why a file was not read.
 #[derive(Debug)]
 pub enum ReadError {
@@ -106,7 +109,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".acx-tmp-");
+    builder.prefix(TEMPORARY);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -118,6 +121,21 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|e| e.error)?;
     sync_folder(folder)
+}
+
+/// Removes what killed runs of [`replace`] left in this folder, so that it does not pile up.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn remove_stale(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
+        if ours && entry.file_type()?.is_file() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a rename in this folder last through a power failure, where the system can.

@@ -136,6 +136,21 @@ impl Envelope {
     }
 }
 
+impl Envelope {
+    /// The one form in which this tool writes it: padded standard base64.
+    pub fn to_json(&self) -> Json {
+        let engine = &base64::engine::general_purpose::STANDARD;
+        let signatures = self.signatures.iter();
+        json!({
+            "payloadType": self.payload_type,
+            "payload": engine.encode(&self.payload),
+            "signatures": signatures
+                .map(|(keyid, sig)| json!({"keyid": keyid, "sig": engine.encode(sig)}))
+                .collect::<Vec<_>>(),
+        })
+    }
+}
+
 /// The members of an object that has exactly these names, in the order of `names`.
 fn closed<'a>(value: &'a Json, names: &[&str]) -> Option<Vec<&'a Json>> {
     let object = value.as_object().filter(|o| o.len() == names.len())?;
@@ -180,17 +195,15 @@ pub fn verify(envelope: &Envelope, key: &PublicKey) -> Result<(), SignatureError
     }
 }
 
-/// Signs a payload; the envelope uses padded standard base64.
+/// Signs a payload.
 pub fn sign(payload_type: &str, payload: &[u8], key: &PrivateKey) -> Json {
-    let engine = &base64::engine::general_purpose::STANDARD;
-    json!({
-        "payloadType": payload_type,
-        "payload": engine.encode(payload),
-        "signatures": [{
-            "keyid": key.public().id().as_str(),
-            "sig": engine.encode(key.sign(&pae(payload_type, payload))),
-        }],
-    })
+    let signature = key.sign(&pae(payload_type, payload)).to_vec();
+    let envelope = Envelope {
+        payload_type: payload_type.to_owned(),
+        payload: payload.to_vec(),
+        signatures: vec![(key.public().id().as_str().to_owned(), signature)],
+    };
+    envelope.to_json()
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn signing_key(
         "NEW SIGNING KEY for the registry {}: {}\n  written to {} — keep it safe, and pin it: [index] keys = [\"{}\"]\n",
         registry.policy.registry_id,
         key.public().id(),
-        file.display(),
+        report::escape(&file.to_string_lossy()),
         key.public().id()
     ));
     Ok(Some(key))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use acx_registry::attest::PrivateKey;
 use acx_registry::keys;
 use acx_registry::model::Timestamp;
+use acx_registry::report::escape;
 
 use super::{Failure, output};
 
@@ -62,7 +63,7 @@ pub fn load_key(file: &Path) -> Result<PrivateKey, Failure> {
     if keys::is_exposed(file) {
         output::error(&format!(
             "warning: {} can be read by others than its owner; run `chmod 600` on it\n",
-            file.display()
+            escape(&file.to_string_lossy())
         ));
     }
     Ok(key)

@@ -54,7 +54,7 @@ pub fn run(command: Command, global: Global) -> Result<u8, Failure> {
     match global.format {
         Format::Human => output::print(&format!(
             "file:  {}\nkeyid: {}\n{}",
-            file.display(),
+            acx_registry::report::escape(&file.to_string_lossy()),
             public.id(),
             public.pem()
         )),

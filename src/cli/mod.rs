@@ -94,11 +94,14 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Err(error) => {
             // Help and version go to standard output with status 0, usage errors to standard error with status 2.
             let status = u8::try_from(error.exit_code()).unwrap_or(FAILED);
-            let text = error.render();
+            let text = error.render().to_string();
             if error.use_stderr() {
-                output::error(&text.to_string())
+                // It repeats the arguments, and a shell's pattern makes arguments of strangers' file names.
+                let lines: Vec<String> =
+                    text.split('\n').map(acx_registry::report::escape).collect();
+                output::error(&lines.join("\n"))
             } else {
-                output::print(&text.to_string())
+                output::print(&text)
             }
             return ExitCode::from(status);
         }

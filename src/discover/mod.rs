@@ -42,6 +42,8 @@ pub enum OddityKind {
     Symlink,
     /// A pipe, a socket or a device.
     Special,
+    /// A folder with the name of a cartridge.
+    Folder,
     /// A name that is not Unicode, or deeper than any registry.
     Name,
 }
@@ -142,6 +144,10 @@ fn is_sidecar_path(path: &str) -> bool {
         })
 }
 
+fn is_cartridge(path: &RegistryPath) -> bool {
+    path.name().to_ascii_lowercase().ends_with(".acx")
+}
+
 fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {
     let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
     let kind = entry.file_type();
@@ -156,6 +162,9 @@ fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {
     if kind.is_symlink() {
         tree.oddities.push(odd(OddityKind::Symlink));
     } else if kind.is_dir() {
+        if is_cartridge(&path) {
+            tree.oddities.push(odd(OddityKind::Folder));
+        }
         if let Some(("templates", name)) = path.as_str().split_once('/')
             && !name.contains('/')
         {
@@ -166,8 +175,7 @@ fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {
             file: entry.path().to_path_buf(),
             path,
         };
-        let is_cartridge = entry.path.name().to_ascii_lowercase().ends_with(".acx");
-        if is_cartridge {
+        if is_cartridge(&entry.path) {
             &mut tree.cartridges
         } else {
             &mut tree.files

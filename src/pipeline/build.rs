@@ -24,6 +24,8 @@ use crate::report::BuildReport;
 const MANIFEST_BYTES: u64 = 1 << 20;
 /// Differences that `--check` names.
 const DIFFERENCES: usize = 20;
+const NO_KEY: &str = "no signing key: give --key FILE or ACX_INDEX_KEY, or make one with `acx key generate` (only where \
+                      there is neither an index nor a pinned key, and not in CI, does a build make one itself)";
 
 /// What to do with the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +176,9 @@ fn old_index(
     // With neither pin nor key there is nothing to hold the signer against; reading modes say so and go on.
     let known = own == Some(signer) || pins.contains(signer);
     let nothing_to_hold_against = own.is_none() && pins.is_empty();
+    if nothing_to_hold_against && options.mode == Mode::Write {
+        return Err(RunError::new(NO_KEY));
+    }
     let problem = if !known && !nothing_to_hold_against {
         Some(format!(
             "it is signed by {signer}, which is neither the signing key nor pinned in acx-registry.toml"
@@ -530,7 +535,8 @@ fn write(
     if is_new {
         let bytes = publish::render(&joined.content, &integrity)
             .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
-        disk::replace(&stage.registry.root.join(INDEX), &bytes)
+        disk::remove_stale(&stage.registry.root)
+            .and_then(|()| disk::replace(&stage.registry.root.join(INDEX), &bytes))
             .map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
         report.wrote.push(INDEX.to_owned());
     }
@@ -555,10 +561,7 @@ fn sign(
         shrink(&old.index.published, joined)?;
     }
     let Some(key) = options.key else {
-        return Err(RunError::new(
-            "no signing key: give --key FILE or ACX_INDEX_KEY, or make one with `acx key generate` (only where there is \
-             neither an index nor a pinned key, and not in CI, does a build make one itself)",
-        ));
+        return Err(RunError::new(NO_KEY));
     };
     let before = old.map(|old| &old.index);
     let sequence = match before {

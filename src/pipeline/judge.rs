@@ -201,6 +201,10 @@ impl Stage<'_> {
                 "registry-symlink",
                 "expected a file or a folder, found a pipe, a socket or a device",
             ),
+            OddityKind::Folder => (
+                "registry-path",
+                "expected a cartridge's file, found a folder of such a name",
+            ),
             OddityKind::Name => (
                 "registry-unreadable-name",
                 "expected a Unicode name at most 64 folders deep",

@@ -197,7 +197,7 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
     let integrity = content
         .shift_remove("integrity")
         .ok_or(IndexError::Unsigned)?;
-    let integrity: Integrity = serde_json::from_value(integrity)
+    let mut integrity: Integrity = serde_json::from_value(integrity)
         .map_err(|e| malformed(format!("/integrity: {}", shorten(&e.to_string()))))?;
     let content = Json::Object(content);
 
@@ -219,6 +219,10 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
     }
     let envelope = Envelope::of_json(&integrity.envelope)
         .map_err(|e| invalid(format!("integrity/envelope{}: {}", e.pointer, e.message)))?;
+    // One signature has several spellings in base64; a file of another spelling is not the one that was written.
+    let spelled = envelope.to_json();
+    let well_formed = well_formed && spelled == integrity.envelope;
+    integrity.envelope = spelled;
     attest::verify(&envelope, &key)
         .map_err(|_| invalid(format!("the key {} did not sign it", key.id())))?;
     let statement = Statement::of_envelope(&envelope, PREDICATE_TYPE)

@@ -1,10 +1,13 @@
 //! A registry in a temporary folder, and runs of the built program in a scrubbed environment.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -15,6 +18,57 @@ use super::keys;
 pub const INDEX_SEED: u8 = 9;
 /// A run that takes longer hangs.
 const LONGEST_RUN: Duration = Duration::from_secs(120);
+
+/// 1 September 2026 as `SOURCE_DATE_EPOCH`: within every window of the tests' keys.
+pub const SEPTEMBER: &str = "1788220800";
+
+/// Path → bytes (of a file) and time of change.
+pub type Snapshot = BTreeMap<PathBuf, (Option<Vec<u8>>, SystemTime)>;
+
+/// The key id of the key that signs the index.
+pub fn index_keyid() -> String {
+    keys::keyid(&keys::public(&keys::seed(INDEX_SEED)))
+}
+
+/// The codes of the errors of each rejected path.
+pub fn rejected_codes(report: &Value) -> BTreeMap<String, Vec<String>> {
+    let files = report["rejected"].as_array().expect("a list").iter();
+    files
+        .map(|file| {
+            let findings = file["findings"].as_array().expect("a list").iter();
+            (
+                text(&file["path"]),
+                findings.map(|f| text(&f["code"])).collect(),
+            )
+        })
+        .collect()
+}
+
+/// (code, path) of each warning.
+pub fn warning_codes(report: &Value) -> Vec<(String, String)> {
+    let findings = report["warnings"].as_array().expect("a list").iter();
+    findings
+        .map(|f| (text(&f["code"]), text(&f["location"]["path"])))
+        .collect()
+}
+
+/// The paths of the cartridges that an index lists.
+pub fn listed(index: &Value) -> Vec<String> {
+    let entries = index["cartridges"].as_array().expect("a list").iter();
+    entries.map(|c| text(&c["path"])).collect()
+}
+
+/// The predicate that the index's signature covers.
+pub fn predicate(index: &Value) -> Value {
+    let payload = text(&index["integrity"]["envelope"]["payload"]);
+    let payload = STANDARD.decode(payload).expect("base64");
+    let statement: Value = serde_json::from_slice(&payload).expect("a statement");
+    statement["predicate"].clone()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
 
 /// What a run of the program gave.
 #[derive(Debug)]
@@ -267,6 +321,38 @@ impl TempRegistry {
         let key = self.key();
         let args = [&["build-index", "--key", &key, "--format", "json"], more].concat();
         self.run(&args)
+    }
+
+    /// As [`TempRegistry::build_index`], at a time in seconds since 1970.
+    pub fn build_at(&self, epoch: &str, more: &[&str]) -> Output {
+        let key = self.key();
+        let args = [&["build-index", "--key", &key, "--format", "json"], more].concat();
+        self.run_with(&args, &[("SOURCE_DATE_EPOCH", epoch)])
+    }
+
+    /// The bytes of the index.
+    pub fn index_bytes(&self) -> Vec<u8> {
+        fs::read(self.at("index.json")).expect("an index was written")
+    }
+
+    pub fn remove(&self, path: &str) -> &Self {
+        fs::remove_file(self.at(path)).expect("the file was there");
+        self
+    }
+
+    /// Every file and folder of the registry with its bytes and its time of change.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut out = Snapshot::new();
+        for entry in walkdir::WalkDir::new(self.root()) {
+            let entry = entry.expect("the tree can be walked");
+            let metadata = entry.metadata().expect("metadata");
+            let bytes = metadata
+                .is_file()
+                .then(|| fs::read(entry.path()).expect("a readable file"));
+            let time = metadata.modified().expect("a time of change");
+            out.insert(entry.into_path(), (bytes, time));
+        }
+        out
     }
 
     /// A JSON file of the registry.
