@@ -649,6 +649,10 @@ fn hostile_cartridges_do_not_reach_the_terminal_raw() {
     let out = registry.run(&["build-index", "--key", &key]);
     assert_eq!(out.status, 1);
     is_tame("build-index", &out);
+    assert!(
+        out.stdout.contains("\\u{1b}[31m"),
+        "nothing of it was shown: {out:#?}"
+    );
     // They are in JSON as they are, and JSON it is.
     let out = registry.run(&["build-index", "--key", &key, "--format", "json"]);
     assert!(rejected_codes(&out.json()).len() >= cases.len());

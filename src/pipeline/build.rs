@@ -499,8 +499,8 @@ fn put(
 ) -> Result<(), RunError> {
     let bytes = publish::render(content, integrity)
         .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
-    disk::remove_stale(&registry.root)
-        .and_then(|()| disk::replace(&registry.root.join(INDEX), &bytes))
+    disk::remove_stale(&registry.root);
+    disk::replace(&registry.root.join(INDEX), &bytes)
         .map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
     report.wrote.push(INDEX.to_owned());
     Ok(())
