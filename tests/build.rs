@@ -561,7 +561,7 @@ fn an_unreadable_file_makes_the_run_fail_and_writes_nothing() {
     registry.build_index(&[]);
     let other = registry.cartridge(&Builder::valid("io.github.acme", "other", "1.0.0"));
     use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(registry.at(&other), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(registry.at(&other), fs::Permissions::from_mode(0o0)).unwrap();
     if fs::read(registry.at(&other)).is_ok() {
         eprintln!("SKIPPED: THIS USER READS EVERY FILE, AN UNREADABLE ONE WAS NOT TESTED");
         return;

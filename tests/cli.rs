@@ -355,7 +355,8 @@ fn the_key_comes_from_the_option_then_the_environment_then_the_folder() {
     fs::create_dir_all(folder_key(&registry).parent().unwrap()).unwrap();
     fs::write(folder_key(&registry), &folder).unwrap();
     let environment = [("ACX_INDEX_KEY", variable.as_str())];
-    let cases: [(&[&str], &[(&str, &str)], u8); 3] = [
+    type Run<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], u8);
+    let cases: [Run<'_>; 3] = [
         (&["build-index", "--key", &option], &environment, 21),
         (&["build-index"], &environment, 22),
         (&["build-index"], &[], 23),

@@ -322,7 +322,7 @@ fn random_bytes_are_rejected() {
                 sound.bytes.len()
             };
             let mut bytes: Vec<u8> = (0..length.max(keep) as u64)
-                .map(|i| (mix(n << 32 | i / 8) >> (i % 8 * 8)) as u8)
+                .map(|i| (mix((n << 32) | (i / 8)) >> (i % 8 * 8)) as u8)
                 .collect();
             bytes[..keep].copy_from_slice(&sound.bytes[..keep]);
             usize::from(accepted(&bytes).is_some())
