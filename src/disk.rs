@@ -117,25 +117,26 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         builder.permissions(fs::Permissions::from_mode(0o644));
     }
     let mut temporary = builder.tempfile_in(folder)?;
+    // For `remove_stale`; a file system without locks does as well.
+    let _ = temporary.as_file().lock();
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|e| e.error)?;
     sync_folder(folder)
 }
 
-/// Removes what killed runs of [`replace`] left in this folder, so that it does not pile up.
-///
-/// # Errors
-/// Whatever the system says.
-pub fn remove_stale(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
-        if ours && entry.file_type()?.is_file() {
-            fs::remove_file(entry.path())?;
+/// Removes what killed runs of [`replace`] left in this folder, so that it does not pile up. What cannot be removed
+/// stays: it harms nothing.
+pub fn remove_stale(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+            continue;
+        }
+        // A run that still writes holds its file's lock, which ends with the run.
+        if open(&entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(entry.path());
         }
     }
-    Ok(())
 }
 
 /// Makes a rename in this folder last through a power failure, where the system can.

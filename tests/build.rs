@@ -15,15 +15,16 @@ mod support;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use serde_json::json;
 use support::cartridge::{Builder, PUBLISHER_SEED};
 use support::keys;
 use support::registry::{
-    Output, SEPTEMBER, TempRegistry, TrustKey, artifact, ledger_entry, listed, predicate,
-    rejected_codes, warning_codes,
+    INDEX_SEED, Output, SEPTEMBER, TempRegistry, TrustKey, artifact, ledger_entry, listed,
+    predicate, rejected_codes, warning_codes,
 };
 
 const FINE: &str = "cartridges/io.github.acme/fine/1.0.0/cartridge.acx";
@@ -560,17 +561,34 @@ fn an_unreadable_file_makes_the_run_fail_and_writes_nothing() {
     let registry = with_fine();
     registry.build_index(&[]);
     let other = registry.cartridge(&Builder::valid("io.github.acme", "other", "1.0.0"));
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(registry.at(&other), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(registry.at(&other), fs::Permissions::from_mode(0o0)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_acx"));
+    command
+        .args(["build-index", "--format", "json"])
+        .current_dir(registry.root())
+        .env_clear()
+        .env("ACX_INDEX_KEY", keys::private_pem(&keys::seed(INDEX_SEED)));
     if fs::read(registry.at(&other)).is_ok() {
-        eprintln!("SKIPPED: THIS USER READS EVERY FILE, AN UNREADABLE ONE WAS NOT TESTED");
-        return;
+        // The superuser reads every file, so let nobody try.
+        let folder = registry.root().parent().unwrap().to_owned();
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+        command.uid(65_534).gid(65_534);
     }
-    let before = registry.index_bytes();
-    let out = registry.build_index(&[]);
-    assert_eq!(out.status, 2, "{out:#?}");
-    assert_eq!(out.json()["unverifiable"][0]["path"], other.as_str());
-    assert!(registry.index_bytes() == before);
+    let before = registry.snapshot();
+    let out = match command.output() {
+        Ok(out) => out,
+        Err(e) => {
+            eprintln!(
+                "SKIPPED: NO OTHER USER CAN RUN THE PROGRAM ({e}), AN UNREADABLE FILE WAS NOT TESTED"
+            );
+            return;
+        }
+    };
+    assert_eq!(out.status.code(), Some(2), "{out:#?}");
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(report["unverifiable"][0]["path"], other.as_str());
+    assert_eq!(report["wrote"], json!([]));
+    assert!(registry.snapshot() == before);
 }
 
 #[test]

@@ -355,7 +355,8 @@ fn the_key_comes_from_the_option_then_the_environment_then_the_folder() {
     fs::create_dir_all(folder_key(&registry).parent().unwrap()).unwrap();
     fs::write(folder_key(&registry), &folder).unwrap();
     let environment = [("ACX_INDEX_KEY", variable.as_str())];
-    let cases: [(&[&str], &[(&str, &str)], u8); 3] = [
+    type Run<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], u8);
+    let cases: [Run<'_>; 3] = [
         (&["build-index", "--key", &option], &environment, 21),
         (&["build-index"], &environment, 22),
         (&["build-index"], &[], 23),
@@ -649,6 +650,10 @@ fn hostile_cartridges_do_not_reach_the_terminal_raw() {
     let out = registry.run(&["build-index", "--key", &key]);
     assert_eq!(out.status, 1);
     is_tame("build-index", &out);
+    assert!(
+        out.stdout.contains("\\u{1b}[31m"),
+        "nothing of it was shown: {out:#?}"
+    );
     // They are in JSON as they are, and JSON it is.
     let out = registry.run(&["build-index", "--key", &key, "--format", "json"]);
     assert!(rejected_codes(&out.json()).len() >= cases.len());

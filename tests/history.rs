@@ -59,6 +59,9 @@ fn a_published_file_is_never_changed_however_often_one_tries() {
     let rest = [alpha.clone(), gamma.clone()];
     registry.put(&beta, changed("beta", "second").build());
     refused(&registry, &beta, "history-changed", &rest);
+    let out = registry.run(&["build-index", "--check", "--format", "json"]);
+    assert_eq!(out.status, 1, "{out:#?}");
+    assert_eq!(rejected_codes(&out.json())[&beta], ["history-changed"]);
     // The refusal is remembered, though the index lists the coordinate no more.
     refused(&registry, &beta, "history-changed", &rest);
     assert_eq!(sequence(&registry), 2, "the second refusal changed nothing");

@@ -213,8 +213,14 @@ fn what_killed_builds_left_is_removed_and_nothing_else() {
     for other in others {
         registry.put(other, "kept");
     }
+    // A build that still runs holds the lock of its file.
+    let busy = ".acx-tmp-busy";
+    registry.put(busy, "half an ind");
+    let held = fs::File::open(registry.at(busy)).unwrap();
+    held.lock().unwrap();
     assert_eq!(registry.build_index(&[]).status, 0);
-    assert_eq!(leftovers(&registry), 1, "the folder");
+    assert!(registry.at(busy).exists());
+    assert_eq!(leftovers(&registry), 2, "that file and the folder");
     for other in others {
         assert_eq!(fs::read_to_string(registry.at(other)).unwrap(), "kept");
     }

@@ -535,8 +535,8 @@ fn write(
     if is_new {
         let bytes = publish::render(&joined.content, &integrity)
             .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
-        disk::remove_stale(&stage.registry.root)
-            .and_then(|()| disk::replace(&stage.registry.root.join(INDEX), &bytes))
+        disk::remove_stale(&stage.registry.root);
+        disk::replace(&stage.registry.root.join(INDEX), &bytes)
             .map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
         report.wrote.push(INDEX.to_owned());
     }
