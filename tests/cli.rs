@@ -244,7 +244,14 @@ fn build_index_prints_what_it_did() {
         (&report["version"], &report["registry"]),
         (&json!(1), &json!("local.registry"))
     );
-    assert_eq!(report["wrote"], json!(["index.json"]));
+    assert_eq!(
+        report["wrote"],
+        json!([
+            "cartridges/io.github.acme/fine/1.0.0/cartridge.memories.lance",
+            "cartridges/io.github.acme/warned/1.0.0/cartridge.memories.lance",
+            "index.json"
+        ])
+    );
     shape(
         &report["accepted"][0],
         &[
@@ -810,6 +817,10 @@ fn the_second_name_of_the_program_is_the_same_program() {
         assert!(out.status.success());
         outputs.push((out.stdout, registry.index_bytes()));
         registry.remove("index.json");
+        fs::remove_dir_all(
+            registry.at("cartridges/io.github.acme/fine/1.0.0/cartridge.memories.lance"),
+        )
+        .unwrap();
     }
     assert!(outputs[0] == outputs[1]);
     assert_eq!(

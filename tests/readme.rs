@@ -4,7 +4,9 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::indexing_slicing
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr
 )]
 
 mod support;
