@@ -1,5 +1,7 @@
 //! What a secret looks like by its file's name and by its bytes.
 
+use memchr::memmem;
+
 /// The label of a PEM block's head line that says "private key".
 const LABEL: &[u8] = b"PRIVATE KEY-----";
 const BEGIN: &[u8] = b"-----BEGIN ";
@@ -51,12 +53,12 @@ fn heads(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
-            let at = from + find(bytes.get(from..)?, BEGIN)?;
+            let at = from + memmem::find(bytes.get(from..)?, BEGIN)?;
             from = at + BEGIN.len();
             let window = bytes
                 .get(from..bytes.len().min(at + LONGEST_HEAD))
                 .unwrap_or_default();
-            let Some(label) = find(window, LABEL) else {
+            let Some(label) = memmem::find(window, LABEL) else {
                 continue;
             };
             let kind = window.get(..label).unwrap_or_default();
@@ -68,19 +70,6 @@ fn heads(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
             }
         }
     })
-}
-
-fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    // The first byte is rare in text, so most positions cost one comparison.
-    let first = *needle.first()?;
-    let mut from = 0;
-    while let Some(at) = bytes.get(from..)?.iter().position(|b| *b == first) {
-        if bytes.get(from + at..)?.starts_with(needle) {
-            return Some(from + at);
-        }
-        from += at + 1;
-    }
-    None
 }
 
 /// Whether base64 follows, past line ends (also written `\n` and `\r`), quotes, comment signs and header lines.

@@ -3,7 +3,6 @@
 use crate::check::{Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
 use crate::model::{Json, hex, json, shorten};
-use crate::schema::MEMORY_RECORD;
 use serde_json::{Map, Value};
 use sha1::{Digest as _, Sha1};
 
@@ -25,10 +24,6 @@ pub static RULE: Rule = Rule {
 
 fn check(_: &Context<'_>, item: &MemoryItem<'_>, sink: &mut Sink<'_>) {
     let Ok(record) = item.payload else { return };
-    // A record of another form has no fingerprint to speak of, and is reported as that.
-    if !MEMORY_RECORD.is_valid(record) {
-        return;
-    }
     let Some(stated) = record.get("artifactFingerprint").and_then(Json::as_str) else {
         return;
     };
@@ -59,7 +54,8 @@ fn fingerprints(record: &Json) -> Option<Vec<String>> {
             .as_str()
             .map(|text| Value::from(lower(trim(text))))
     };
-    let verbatim = |field| record.get(field).cloned();
+    // A value of another type makes no fingerprint; the schema's rule reports it.
+    let verbatim = |field, fits: fn(&Json) -> bool| record.get(field).filter(|v| fits(v)).cloned();
     let mut tags: Vec<String> = record
         .get("tags")?
         .as_array()?
@@ -71,13 +67,10 @@ fn fingerprints(record: &Json) -> Option<Vec<String>> {
     for field in ["title", "summary", "sourceType"] {
         content.insert(field.to_owned(), normal(field)?);
     }
-    for field in ["timestamp", "impact", "xpAwarded"] {
-        content.insert(field.to_owned(), verbatim(field)?);
-    }
-    content.insert(
-        "repoId".to_owned(),
-        verbatim("repoId").unwrap_or(Value::Null),
-    );
+    content.insert("timestamp".to_owned(), verbatim("timestamp", Json::is_string)?);
+    content.insert("impact".to_owned(), verbatim("impact", Json::is_string)?);
+    content.insert("xpAwarded".to_owned(), verbatim("xpAwarded", Json::is_number)?);
+    content.insert("repoId".to_owned(), record.get("repoId").cloned().unwrap_or(Value::Null));
     content.insert("tags".to_owned(), Value::from(tags));
     let labels = match record.get("projectLabel") {
         Some(Json::String(_)) => vec![normal("projectLabel")],
