@@ -40,11 +40,27 @@ fn registry() -> TempRegistry {
         "io.github.acme",
         "ops",
         &[
-            ("Retry uploads", "Retry a failed upload with a growing pause.", "network"),
-            ("Name the compiler", "Cache keys name the compiler.", "builds"),
+            (
+                "Retry uploads",
+                "Retry a failed upload with a growing pause.",
+                "network",
+            ),
+            (
+                "Name the compiler",
+                "Cache keys name the compiler.",
+                "builds",
+            ),
         ],
     ));
-    registry.cartridge(&with("io.github.zed", "web", &[("Retry uploads", "Retry a failed upload with a growing pause.", "web")]));
+    registry.cartridge(&with(
+        "io.github.zed",
+        "web",
+        &[(
+            "Retry uploads",
+            "Retry a failed upload with a growing pause.",
+            "web",
+        )],
+    ));
     registry
 }
 
@@ -55,7 +71,17 @@ fn results(registry: &TempRegistry, args: &[&str]) -> Vec<Value> {
 }
 
 fn places(results: &[Value]) -> Vec<String> {
-    results.iter().map(|r| format!("{}/{} {}", r["publisher"].as_str().unwrap(), r["id"].as_str().unwrap(), r["title"].as_str().unwrap())).collect()
+    results
+        .iter()
+        .map(|r| {
+            format!(
+                "{}/{} {}",
+                r["publisher"].as_str().unwrap(),
+                r["id"].as_str().unwrap(),
+                r["title"].as_str().unwrap()
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -64,17 +90,41 @@ fn nearest_first_and_ties_by_coordinate() {
     let found = results(&registry, &["retry a failed upload"]);
     assert_eq!(
         places(&found),
-        ["io.github.acme/ops Retry uploads", "io.github.zed/web Retry uploads", "io.github.acme/ops Name the compiler"]
+        [
+            "io.github.acme/ops Retry uploads",
+            "io.github.zed/web Retry uploads",
+            "io.github.acme/ops Name the compiler"
+        ]
     );
     assert_eq!(found[0]["score"], found[1]["score"]);
     // Equal text: cosine 1.
-    let same = results(&registry, &["Cache keys name the compiler. Name the compiler"]);
-    assert!((same[0]["score"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{same:#?}");
+    let same = results(
+        &registry,
+        &["Cache keys name the compiler. Name the compiler"],
+    );
+    assert!(
+        (same[0]["score"].as_f64().unwrap() - 1.0).abs() < 1e-6,
+        "{same:#?}"
+    );
     assert_eq!(results(&registry, &["retry", "-k", "1"]).len(), 1);
-    assert_eq!(places(&results(&registry, &["retry", "--publisher", "io.github.zed"])), ["io.github.zed/web Retry uploads"]);
-    assert_eq!(places(&results(&registry, &["retry", "--tag", "builds"])), ["io.github.acme/ops Name the compiler"]);
+    assert_eq!(
+        places(&results(
+            &registry,
+            &["retry", "--publisher", "io.github.zed"]
+        )),
+        ["io.github.zed/web Retry uploads"]
+    );
+    assert_eq!(
+        places(&results(&registry, &["retry", "--tag", "builds"])),
+        ["io.github.acme/ops Name the compiler"]
+    );
     let human = registry.run(&["search", "retry uploads", "-k", "1"]);
-    assert!(human.stdout.contains("io.github.acme/ops@1.0.0  Retry uploads"), "{human:#?}");
+    assert!(
+        human
+            .stdout
+            .contains("io.github.acme/ops@1.0.0  Retry uploads"),
+        "{human:#?}"
+    );
 }
 
 #[test]
@@ -89,19 +139,37 @@ fn a_tampered_dataset_or_cartridge_cannot_mislead_it() {
     assert_eq!(results(&registry, &["retry a failed upload"]), honest);
     // A cartridge whose memory was changed after signing is passed over, aloud.
     let mut bad = with("io.github.evil", "bait", &[("Bait", "something else", "x")]);
-    bad.sql("UPDATE memory SET payload = replace(payload, 'something else', 'retry a failed upload')");
+    bad.sql(
+        "UPDATE memory SET payload = replace(payload, 'something else', 'retry a failed upload')",
+    );
     registry.cartridge(&bad);
     assert_eq!(results(&registry, &["retry a failed upload"]), honest);
     let out = registry.run(&["search", "retry"]);
-    assert!(out.stderr.contains("1 files that the gate does not accept were not searched"), "{out:#?}");
+    assert!(
+        out.stderr
+            .contains("1 files that the gate does not accept were not searched"),
+        "{out:#?}"
+    );
 }
 
 #[test]
 fn withdrawn_versions_are_not_found() {
     let registry = registry();
-    let withdrawn = with("io.github.zed", "web", &[("Retry uploads", "Retry a failed upload with a growing pause.", "web")]);
+    let withdrawn = with(
+        "io.github.zed",
+        "web",
+        &[(
+            "Retry uploads",
+            "Retry a failed upload with a growing pause.",
+            "web",
+        )],
+    );
     registry.ledger(&[ledger_entry(&withdrawn, "withdrawn")]);
-    assert!(places(&results(&registry, &["retry"])).iter().all(|p| p.starts_with("io.github.acme")));
+    assert!(
+        places(&results(&registry, &["retry"]))
+            .iter()
+            .all(|p| p.starts_with("io.github.acme"))
+    );
 }
 
 #[test]
@@ -118,7 +186,9 @@ fn what_cannot_be_searched_for_is_an_error() {
 
 #[test]
 fn another_engine_is_an_error_where_there_is_no_other_memory() {
-    let Some(shared) = support::registry::shared("registries/other-engine") else { return };
+    let Some(shared) = support::registry::shared("registries/other-engine") else {
+        return;
+    };
     let registry = TempRegistry::copy_of(&shared);
     let out = registry.run(&["search", "retry"]);
     assert_eq!(out.status, 2, "{out:#?}");
@@ -126,9 +196,19 @@ fn another_engine_is_an_error_where_there_is_no_other_memory() {
     let built = registry.build_index(&[]);
     assert_eq!(built.status, 0, "{built:#?}");
     assert_eq!(built.json()["warnings"][0]["code"], "lance-other-engine");
-    assert_eq!(registry.index().unwrap()["cartridges"][0]["memories"], Value::Null);
-    registry.cartridge(&with("io.github.zed", "web", &[("Retry uploads", "Again.", "web")]));
+    assert_eq!(
+        registry.index().unwrap()["cartridges"][0]["memories"],
+        Value::Null
+    );
+    registry.cartridge(&with(
+        "io.github.zed",
+        "web",
+        &[("Retry uploads", "Again.", "web")],
+    ));
     let out = registry.run(&["search", "retry"]);
     assert_eq!(out.status, 0, "{out:#?}");
-    assert!(out.stderr.contains("is by another embedding engine and was not searched"));
+    assert!(
+        out.stderr
+            .contains("is by another embedding engine and was not searched")
+    );
 }

@@ -67,10 +67,19 @@ fn fingerprints(record: &Json) -> Option<Vec<String>> {
     for field in ["title", "summary", "sourceType"] {
         content.insert(field.to_owned(), normal(field)?);
     }
-    content.insert("timestamp".to_owned(), verbatim("timestamp", Json::is_string)?);
+    content.insert(
+        "timestamp".to_owned(),
+        verbatim("timestamp", Json::is_string)?,
+    );
     content.insert("impact".to_owned(), verbatim("impact", Json::is_string)?);
-    content.insert("xpAwarded".to_owned(), verbatim("xpAwarded", Json::is_number)?);
-    content.insert("repoId".to_owned(), record.get("repoId").cloned().unwrap_or(Value::Null));
+    content.insert(
+        "xpAwarded".to_owned(),
+        verbatim("xpAwarded", Json::is_number)?,
+    );
+    content.insert(
+        "repoId".to_owned(),
+        record.get("repoId").cloned().unwrap_or(Value::Null),
+    );
     content.insert("tags".to_owned(), Value::from(tags));
     let labels = match record.get("projectLabel") {
         Some(Json::String(_)) => vec![normal("projectLabel")],
