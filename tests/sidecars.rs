@@ -25,6 +25,8 @@ use support::registry::{Output, TempRegistry, index_keyid, run_acx};
 const FOLDER: &str = "cartridges/io.github.acme/build-smith/1.0.0";
 const DATASET: &str = "cartridges/io.github.acme/build-smith/1.0.0/cartridge.memories.lance";
 
+type Edit = fn(&mut Value);
+
 fn one() -> TempRegistry {
     let registry = TempRegistry::new();
     registry.cartridge(&Builder::valid("io.github.acme", "build-smith", "1.0.0"));
@@ -298,14 +300,14 @@ fn the_documented_columns_are_those_of_the_dataset() {
 /// Odd numbers of rows, texts and experience points.
 #[test]
 fn odd_records() {
-    let with = |edit: fn(&mut Value)| {
+    let with = |edit: Edit| {
         let mut builder = Builder::valid("io.github.acme", "build-smith", "1.0.0");
         let mut record = records::portable(1);
         edit(&mut record);
         builder.memory = vec![Memory::sealed(record)];
         builder
     };
-    let fine: [fn(&mut Value); 6] = [
+    let fine: [Edit; 6] = [
         |_| {},
         |r| r["title"] = json!(""),
         |r| r["tags"] = json!([]),
@@ -324,7 +326,7 @@ fn odd_records() {
             "{n}"
         );
     }
-    let wrong: [(fn(&mut Value), &str); 2] = [
+    let wrong: [(Edit, &str); 2] = [
         (|r| r["xpAwarded"] = json!(12.5), "memory-xp"),
         (|r| r["xpAwarded"] = json!(2_147_483_648_i64), "memory-xp"),
     ];
