@@ -3,8 +3,9 @@
 //! `cargo bench --bench build`. Measured of the optimized program (the bench profile is the release profile, but
 //! unwinds), for one and two threads: wall time from its start to its end, cartridges a second of that, the processor
 //! time of all its threads (user and system), and the most memory that it ever held at once (`VmHWM`: resident pages,
-//! those of the program's own file included). Every run starts without an index; the files are new, so they come out
-//! of the page cache and no disk is measured.
+//! those of the program's own file included). Every run starts without an index and without datasets, and writes both;
+//! the files are new, so they come out of the page cache and no disk is measured. `ACX_BENCH_PROGRAM` names another
+//! built `acx` to be measured instead.
 //!
 //! Fails where a run does not accept every cartridge, or holds 100 MiB or more. Linux only: it reads `/proc`.
 
@@ -119,8 +120,17 @@ fn build_index(registry: &TempRegistry, key: &str, jobs: usize) -> Run {
     if index.exists() {
         fs::remove_file(&index).expect("the index of the run before");
     }
+    for n in 0..CARTRIDGES {
+        let dataset = registry
+            .at(&named(n).path())
+            .with_file_name("cartridge.memories.lance");
+        if dataset.exists() {
+            fs::remove_dir_all(&dataset).expect("the dataset of the run before");
+        }
+    }
     let start = Instant::now();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_acx"))
+    let program = std::env::var_os("ACX_BENCH_PROGRAM").unwrap_or(env!("CARGO_BIN_EXE_acx").into());
+    let mut child = Command::new(program)
         .args([
             "build-index",
             "--quiet",
