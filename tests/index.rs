@@ -63,9 +63,15 @@ fn a_key_that_the_consumer_knows_verifies_the_index() {
     assert_eq!(report["registry"], "local.registry");
     assert_eq!(report["sequence"], 1);
     assert_eq!(report["signedAt"], "2026-09-01T00:00:00.000Z");
+    let entry = &registry.index().unwrap()["cartridges"][0];
     assert_eq!(
         report["cartridges"],
-        json!([{"path": FINE, "state": "verified"}])
+        json!([{
+            "path": FINE,
+            "digest": entry["digest"],
+            "sha256": entry["sha256"],
+            "state": "verified",
+        }])
     );
 
     let public = registry.home().join("public.pem");

@@ -8,6 +8,7 @@ use acx_registry::discover::INDEX;
 use acx_registry::disk;
 use acx_registry::model::KeyId;
 use acx_registry::pipeline::{self, IndexReport, KeySource, Pins, Present};
+use acx_registry::publish::Published;
 use acx_registry::registry::{self, POLICY_FILE};
 use acx_registry::report::{REJECTED, escape};
 use serde_json::json;
@@ -108,6 +109,17 @@ fn word(present: &Present) -> &'static str {
     }
 }
 
+/// Each cartridge that the index lists, with what became of it.
+fn listed(report: &IndexReport) -> impl Iterator<Item = (&Published, &Present)> {
+    let published = report.index.iter().flat_map(|index| &index.published);
+    published.zip(report.cartridges.iter().map(|(_, present)| present))
+}
+
+/// Those of them that are there.
+fn at_hand(report: &IndexReport) -> impl Iterator<Item = (&Published, &Present)> {
+    listed(report).filter(|(_, present)| **present != Present::Absent)
+}
+
 fn source(pins: &Pins) -> &'static str {
     match pins.source {
         KeySource::Consumer => "given",
@@ -163,6 +175,15 @@ fn human(report: &IndexReport, pins: &Pins) -> String {
             count("wrong")
         );
     }
+    for (published, present) in at_hand(report) {
+        let _ = writeln!(
+            out,
+            "{:<11} {} {}",
+            format!("{}:", word(present)),
+            published.digest,
+            escape(&published.path)
+        );
+    }
     for problem in &report.problems {
         let _ = writeln!(out, "problem:    {}", escape(problem));
     }
@@ -187,7 +208,14 @@ fn value(report: &IndexReport, pins: &Pins) -> serde_json::Value {
         "previousDigest": report.index.as_ref().map(|i| i.signing.previous_digest),
         "signedAt": report.index.as_ref().map(|i| &i.signing.signed_at),
         "digest": report.index.as_ref().map(|i| i.integrity.digest),
-        "cartridges": report.cartridges.iter().map(|(path, present)| json!({"path": path, "state": word(present)})).collect::<Vec<_>>(),
+        "cartridges": listed(report)
+            .map(|(published, present)| json!({
+                "path": published.path,
+                "digest": published.digest,
+                "sha256": published.sha256,
+                "state": word(present),
+            }))
+            .collect::<Vec<_>>(),
         "datasets": report.datasets.iter().map(|(path, present)| json!({"path": path, "state": word(present)})).collect::<Vec<_>>(),
         "problems": report.problems,
     })
