@@ -75,6 +75,12 @@ pub fn create(file: &Path, seed: &[u8; 32]) -> Result<PrivateKey, KeyFileError> 
         }
         builder.create(folder).map_err(|e| error(folder, e))?;
     }
-    disk::create_private(file, pem.as_bytes()).map_err(|e| error(file, e))?;
+    disk::create_private(file, pem.as_bytes()).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => error(
+            file,
+            "is there already, and no key is ever overwritten: name another file",
+        ),
+        _ => error(file, e),
+    })?;
     Ok(key)
 }

@@ -92,7 +92,7 @@ fn every_command_works() {
             line.clone_into(&mut keyid);
             // As the README says: pin it.
             let policy = format!(
-                "[registry]\nid = \"org.example.registry\"\n\n[index]\nkeys = [\"{keyid}\"]\n"
+                "[registry]\nid = \"com.example.agents\"\n\n[index]\nkeys = [\"{keyid}\"]\n"
             );
             fs::write(own.join("acx-registry.toml"), policy).expect("a new file");
         }

@@ -77,6 +77,7 @@ pub fn check(path: &str, bytes: &[u8], settings: Settings<'_>) -> Result<Checked
     let documents = Documents::of(&cartridge);
     let evidence = evidence::gather(&cartridge, settings.trust, settings.own_keys, settings.now);
     let context = Context {
+        bytes,
         cartridge: &cartridge,
         documents: &documents,
         evidence: &evidence,

@@ -70,6 +70,8 @@ pub struct Rule {
 
 /// What every rule sees.
 pub struct Context<'a> {
+    /// The file as it stands, deleted pages and slack included.
+    pub bytes: &'a [u8],
     /// The cartridge.
     pub cartridge: &'a Cartridge,
     /// Its documents.

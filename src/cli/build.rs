@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long)]
     allow_shrink: bool,
     /// Threads; 0 = one a processor
-    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
 }
 

@@ -45,7 +45,11 @@ pub fn key_folder() -> Option<PathBuf> {
     let configuration = || {
         variable("XDG_CONFIG_HOME")
             .filter(|p| p.is_absolute())
-            .or_else(|| variable("HOME").map(|home| home.join(".config")))
+            .or_else(|| {
+                variable("HOME")
+                    .filter(|p| p.is_absolute())
+                    .map(|home| home.join(".config"))
+            })
             .or_else(|| variable("APPDATA"))
     };
     variable("ACX_KEY_DIR")

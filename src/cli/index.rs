@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     min_sequence: Option<u64>,
     /// Threads; 0 = one a processor
-    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
 }
 
@@ -133,9 +133,10 @@ fn human(report: &IndexReport, pins: &Pins) -> String {
     if let Some(index) = &report.index {
         let signing = &index.signing;
         let held = match pins.source {
+            _ if !pins.keys.contains(&index.integrity.keyid) => "not a key that it is held against",
             KeySource::Consumer => "the key that you gave",
             KeySource::OwnPolicy => "self-attested: the key that the registry's own policy pins",
-            KeySource::Nobody => "held against nothing",
+            KeySource::Nobody => "not held against any key",
         };
         let _ = writeln!(out, "registry:   {}", escape(&signing.registry_id));
         let _ = writeln!(out, "signer:     {} ({held})", index.integrity.keyid);

@@ -1,7 +1,7 @@
 //! `acx lance` and `acx search`
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use acx_registry::author;
 use acx_registry::disk;
@@ -59,7 +59,7 @@ pub fn lance(args: LanceArgs, global: Global) -> Result<u8, Failure> {
     // A dataset is swapped in whole, so the folder that is there must be one: nothing else of the user's is replaced.
     let is_ours = match out.symlink_metadata() {
         Err(_) => true,
-        Ok(found) => found.is_dir() && (out.join("_versions").is_dir() || is_empty(&out)),
+        Ok(found) => found.is_dir() && lance::is_dataset_or_empty(&out).unwrap_or(false),
     };
     if !is_ours {
         return Err(Failure(format!(
@@ -115,10 +115,6 @@ pub fn lance(args: LanceArgs, global: Global) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn is_empty(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
-}
-
 /// Search the signed memory of a registry's accepted cartridges by cosine similarity
 #[derive(clap::Args)]
 pub struct SearchArgs {
@@ -136,7 +132,7 @@ pub struct SearchArgs {
     #[arg(long)]
     tag: Option<String>,
     /// Threads; 0 = one a processor
-    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
 }
 

@@ -127,6 +127,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Man => man(),
     };
     match result {
+        Ok(_) if output::is_lost() => ExitCode::from(FAILED),
         Ok(status) => ExitCode::from(status),
         Err(Failure(message)) => {
             output::error(&format!(
@@ -143,6 +144,12 @@ fn man() -> Result<u8, Failure> {
     clap_mangen::Man::new(Cli::command()).render(&mut page)?;
     output::print(&String::from_utf8_lossy(&page));
     Ok(0)
+}
+
+/// Numbers of threads that are accepted: more than any machine has use for would only be made to be waited for.
+fn threads() -> impl clap::builder::TypedValueParser<Value = usize> {
+    use clap::builder::TypedValueParser as _;
+    clap::value_parser!(u16).range(0..=256).map(usize::from)
 }
 
 /// Where a registry is.

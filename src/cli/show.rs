@@ -24,7 +24,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "DIR")]
     registry: Option<PathBuf>,
     /// Threads; 0 = one a processor
-    #[arg(long, short, default_value_t = 0, value_name = "N")]
+    #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
 }
 

@@ -137,6 +137,10 @@ pub struct SkillRow {
     pub path: String,
     /// Bare hex SHA-256 of that file, as stored.
     pub content_sha256: String,
+    /// The skill's name, where the row has one.
+    pub name: Option<String>,
+    /// What the skill is for, where the row says it.
+    pub description: Option<String>,
 }
 
 /// One row of `capabilities`.

@@ -188,6 +188,24 @@ fn header_faults(bytes: &[u8], limits: &Limits) -> Vec<Fault> {
             format!("expected format major version {MAJOR}, found {major}"),
         );
     }
+    // 1 = rollback journal, 2 = WAL; SQLite itself refuses to read a higher one.
+    if !header.is_some_and(|h| {
+        h.get(18..20)
+            .is_some_and(|v| v.iter().all(|b| matches!(b, 1 | 2)))
+    }) {
+        return one(
+            FaultKind::NotSqlite,
+            "expected the file format versions 1 or 2 in bytes 18 and 19, found others".to_owned(),
+        );
+    }
+    let (format, encoding) = (be32(bytes, 44), be32(bytes, 56));
+    if !matches!((format, encoding), (Some(1..=4), Some(1..=3))) {
+        return one(
+            FaultKind::NotSqlite,
+            "expected a schema format of 1 to 4 and a text encoding of 1 to 3, found others"
+                .to_owned(),
+        );
+    }
     let page_size = match page_size {
         1 => 65536,
         512..=32768 if page_size.is_power_of_two() => u64::from(page_size),

@@ -279,7 +279,10 @@ pub(super) fn read(
     )?;
     let attestations = unique("attestations", attestations, |a| &a.att_id, faults);
 
-    let columns = format!("{} AS path, content_sha256", schema.skill_key);
+    let columns = format!(
+        "{} AS path, content_sha256, name, description",
+        schema.skill_key
+    );
     let skills = table(
         connection,
         "acx_skill",
@@ -290,6 +293,8 @@ pub(super) fn read(
             Ok(Some(SkillRow {
                 path: r.key(row, "path")?,
                 content_sha256: r.text(row, "content_sha256")?,
+                name: r.optional_text(row, "name")?,
+                description: r.optional_text(row, "description")?,
             }))
         },
     )?;

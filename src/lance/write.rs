@@ -89,6 +89,40 @@ pub fn remove(at: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Whether the folder `at` holds nothing but what Lance writers put into a dataset, or nothing at all.
+///
+/// # Errors
+/// When the file system fails.
+pub fn is_dataset_or_empty(at: &Path) -> io::Result<bool> {
+    let mut folders = vec![(String::new(), at.to_path_buf())];
+    while let Some((prefix, folder)) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let kind = entry.file_type()?;
+            let (top, rest) = path.split_once('/').unwrap_or((&path, ""));
+            let fits = match top {
+                "data" => rest.is_empty() || rest.ends_with(".lance"),
+                "_versions" => {
+                    rest.is_empty()
+                        || rest.ends_with(".manifest")
+                        || rest == "latest_version_hint.json"
+                }
+                "_transactions" => rest.is_empty() || rest.ends_with(".txn"),
+                "_deletions" | "_indices" => true,
+                _ => false,
+            };
+            if !fits || !(kind.is_file() || kind.is_dir()) || (kind.is_file() && rest.is_empty()) {
+                return Ok(false);
+            }
+            if kind.is_dir() {
+                folders.push((format!("{path}/"), entry.path()));
+            }
+        }
+    }
+    Ok(true)
+}
+
 /// Removes the temporary folders that killed runs left in `parent`. How many. Nobody may be writing there meanwhile.
 ///
 /// # Errors

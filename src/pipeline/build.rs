@@ -489,7 +489,7 @@ impl<'a> Datasets<'a> {
         }
         for path in &self.orphans {
             sidecar::remove(root, path)?;
-            report.wrote.push((*path).to_owned());
+            report.removed.push((*path).to_owned());
         }
         Ok(())
     }
@@ -543,8 +543,13 @@ fn write(
     report.outcome = if unchanged.is_some() {
         format!("{INDEX} is up to date (sequence {sequence}, {digest})")
     } else {
+        let founding = if old.is_none() {
+            "; a first index knows of nothing published before: if there was one, restore it instead"
+        } else {
+            ""
+        };
         format!(
-            "signed {INDEX}: sequence {sequence}, {digest}, key {}",
+            "signed {INDEX}: sequence {sequence}, {digest}, key {}{founding}",
             integrity.keyid
         )
     };

@@ -294,6 +294,12 @@ impl Stage<'_> {
                 }
             }
         }
+        // Nothing is written through a link, so a cartridge with one in its dataset's place cannot be indexed whole.
+        let dataset = path.below(&self.registry.root).with_file_name(SIDECAR);
+        if self.policy().sidecars_enabled && dataset.is_symlink() {
+            let message = "a symbolic link stands where the cartridge's dataset goes";
+            self.report("registry-symlink", text, message, findings);
+        }
         self.history(text, Some(checked), findings);
         let minimum = self.policy().minimum_trust;
         // What is not even portable is rejected for that.

@@ -145,6 +145,9 @@ pub fn human_build(report: &BuildReport) -> String {
     for path in &report.wrote {
         let _ = writeln!(out, "wrote: {}", escape(path));
     }
+    for path in &report.removed {
+        let _ = writeln!(out, "removed: {}", escape(path));
+    }
     if !report.outcome.is_empty() {
         let _ = writeln!(out, "{}", escape(&report.outcome));
     }

@@ -186,6 +186,9 @@ pub struct BuildReport {
     pub counts: BuildCounts,
     /// The paths that were written.
     pub wrote: Vec<String>,
+    /// The datasets that were removed, their cartridges being gone.
+    #[serde(skip)]
+    pub removed: Vec<String>,
     /// What `--check` found different, as sentences.
     #[serde(skip)]
     pub differences: Vec<String>,
@@ -206,6 +209,7 @@ impl BuildReport {
             warnings: Vec::new(),
             counts: BuildCounts::default(),
             wrote: Vec::new(),
+            removed: Vec::new(),
             differences: Vec::new(),
             outcome: String::new(),
         }

@@ -11,16 +11,18 @@ pub static RULE: Rule = Rule {
     fixed: false,
     scope: Scope::Public,
     summary: "a file or record of the cartridge has a private key in it",
-    what: "Every ROM file, memory record and metadata value, for a PEM block of a private key with a body.",
+    what: "Every archive file, memory record and metadata value, and the bytes of the file as they stand (deleted content included), for a PEM block of a private key with a body.",
     why: "What is published once cannot be taken back, and keys are looked for by machines.",
     example: "A deployment skill with the `id_rsa` of its author.",
-    fix: "Revoke the key, remove it from the agent package, and publish a new version.",
+    fix: "Revoke the key, remove it from the agent package, run VACUUM, and publish a new version.",
     since: "0.1.0",
     check: Check::Cartridge(run),
 };
 
 fn run(context: &Context<'_>, sink: &mut Sink<'_>) {
     let cartridge = context.cartridge;
+    // What was deleted from a database is still in its file until VACUUM, and is published with it.
+    report(sink, Place::file(), context.bytes);
     for file in &cartridge.files {
         report(sink, Place::row("sqlar", &file.name), &file.data);
     }

@@ -91,6 +91,7 @@ mod signature_statement;
 mod signature_subject;
 mod signature_tally;
 mod skill_frontmatter;
+mod skill_index;
 mod spec_absent;
 mod spec_count;
 mod spec_json;
@@ -179,6 +180,7 @@ pub const RULES: &[&Rule] = &[
     &save_object::RULE,
     &save_vector::RULE,
     &skill_frontmatter::RULE,
+    &skill_index::RULE,
     &harness_json::RULE,
     &harness_schema::RULE,
     &loop_json::RULE,

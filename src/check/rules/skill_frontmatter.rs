@@ -42,6 +42,12 @@ fn check(context: &Context<'_>, sink: &mut Sink<'_>) {
     }
 }
 
+/// A text of a SKILL.md's frontmatter, where both can be read.
+pub(super) fn text_of(data: &[u8], field: &str) -> Option<String> {
+    let fields = frontmatter(data).and_then(parse).ok()?;
+    fields.get(field)?.as_str().map(str::to_owned)
+}
+
 /// What is wrong with a SKILL.md, field by field.
 fn defects(folder: &str, data: &[u8]) -> Vec<String> {
     let fields = match frontmatter(data).and_then(parse) {
