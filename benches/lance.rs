@@ -1,13 +1,12 @@
 //! How fast datasets are written, beside pylance on the same rows, in one run and on one disk.
 //!
-//! - `ours`: everything from records to the folder on disk: columns, embeddings, the dataset's bytes and digests, files
-//!   flushed to the disk, the swap.
-//! - `unflushed`: the same, but the bytes are written as plain files without a flush, which is all that pylance does.
-//! - `from rows`: `unflushed` from a ready record batch, so without embeddings: the same work as pylance's.
+//! - `ours`: everything from records to the folder on disk: columns, embeddings, the dataset's bytes, the swap.
+//! - `plain`: the same, but the bytes are written as plain files in place, which is all that pylance does.
+//! - `from rows`: `plain` from a ready record batch, so without embeddings: the same work as pylance's.
 //! - `pylance`: `write_dataset` of a ready Arrow table.
 //!
 //! Each runs for a few seconds, one after the other, several rounds; the best round of each counts, being the least
-//! disturbed. MB are those of our dataset. Flushing costs what the disk takes; to leave the disk out, set `TMPDIR` to a
+//! disturbed. MB are those of our dataset. Neither side flushes; to leave the disk out altogether, set `TMPDIR` to a
 //! folder in memory.
 //!
 //! `cargo bench --bench lance`. `ACX_INTEROP_VENV` names the virtual environment with pylance; by default the one that
@@ -134,10 +133,7 @@ fn main() {
             }
         }
         let pylance = best[3];
-        for (name, seconds) in ["ours", "unflushed", "from rows", "pylance"]
-            .iter()
-            .zip(best)
-        {
+        for (name, seconds) in ["ours", "plain", "from rows", "pylance"].iter().zip(best) {
             if seconds.is_infinite() {
                 println!(
                     "{rows:>4}  {name:<9}  NOT MEASURED: no Python with pylance at {}",
