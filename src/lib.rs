@@ -1,5 +1,5 @@
 //! The gate of a git registry of `.acx` cartridges: it judges every cartridge of a registry, leaves out what fails, and
-//! writes a signed `index.json`.
+//! writes a signed `index.json` and a Lance dataset beside each cartridge with memory.
 //!
 //! ```text
 //!              acx-registry.toml, trust-registry.json, status.json
@@ -11,7 +11,7 @@
 //!                                 └──────────► report   human · json
 //! ```
 //!
-//! Data moves to the right; nothing reaches back. `attest` makes and verifies every signature, `model` holds the small
+//! Data moves to the right; nothing reaches back. `lance` turns projected rows into a dataset's bytes, `attest` makes and verifies every signature, `model` holds the small
 //! checked types, `pipeline` wires the stages. The library neither prints nor exits nor reads the clock or the
 //! environment: time, keys and settings come in as arguments.
 

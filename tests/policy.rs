@@ -13,7 +13,8 @@ mod support;
 use support::cartridge::{Builder, PUBLISHER_SEED};
 use support::keys;
 use support::registry::{
-    SEPTEMBER, TempRegistry, TrustKey, index_keyid, listed, rejected_codes, warning_codes,
+    SEPTEMBER, TempRegistry, TrustKey, artifact, index_keyid, ledger_entry, listed, rejected_codes,
+    warning_codes,
 };
 
 /// A cartridge that earns the warning `spec-count`.
@@ -294,4 +295,39 @@ fn only_a_pinned_key_signs() {
     let out = registry.run(&["build-index"]);
     assert_eq!(out.status, 2, "{out:#?}");
     assert!(!registry.home().join(".config").exists());
+}
+
+#[test]
+fn a_ledger_entry_that_points_at_nothing_is_a_warning() {
+    let registry = TempRegistry::new();
+    let listed = Builder::valid("io.github.acme", "build-smith", "1.0.0");
+    registry.cartridge(&listed);
+    let absent = Builder::valid("io.github.acme", "build-smith", "1.0.1");
+    let mut wrong_digest = ledger_entry(&listed, "superseded");
+    wrong_digest["artifact"]["digest"] = format!("sha256:{}", "0".repeat(64)).into();
+    wrong_digest["successor"] = artifact(&absent);
+    registry.ledger(&[wrong_digest, ledger_entry(&absent, "deprecated")]);
+    let out = registry.build_index(&[]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    let report = out.json();
+    let found: Vec<(&str, &str)> = report["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| {
+            (
+                w["code"].as_str().unwrap(),
+                w["location"]["pointer"].as_str().unwrap_or_default(),
+            )
+        })
+        .collect();
+    let code = "registry-status-target";
+    assert_eq!(
+        found,
+        [
+            (code, "/entries/0/artifact"),
+            (code, "/entries/0/successor"),
+            (code, "/entries/1/artifact")
+        ]
+    );
 }

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::sidecar::{self, Derived};
-use super::{RunError, pool};
-use crate::check::{Place, Settings};
+use super::{RunError, judge, pool};
+use crate::check::Settings;
 use crate::container::Limits;
 use crate::disk::{self, ReadError};
 use crate::finding::Finding;
 use crate::lance::Dataset;
-use crate::model::{Timestamp, Trust};
+use crate::model::Timestamp;
 use crate::policy::{Policy, TrustRegistry};
 use crate::report::{FileReport, FilesReport};
 use crate::verdict;
@@ -40,16 +40,7 @@ fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {
         Ok(bytes) => bytes,
         Err(ReadError::TooLarge(bytes)) => {
             let mut findings = Vec::new();
-            let most = settings.policy.limits.file_bytes;
-            let message = format!("the file has {bytes} bytes, at most {most} are accepted");
-            super::judge::report(
-                settings.policy,
-                "container-too-large",
-                &path,
-                Place::file(),
-                message,
-                &mut findings,
-            );
+            judge::too_large(settings.policy, &path, bytes, &mut findings);
             return FileReport {
                 findings,
                 verdict: crate::report::Verdict::Reject,
@@ -58,25 +49,9 @@ fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {
         }
         Err(e) => return FileReport::unverifiable(path, format!("cannot be read: {e}")),
     };
-    let minimum = settings.policy.minimum_trust;
     let judged = verdict::judge(&path, &bytes, settings, |checked, findings| {
-        let trust = checked.evidence.as_ref().map(|e| e.trust);
-        if let Some(found) =
-            trust.filter(|t| settings.public && *t < minimum && minimum > Trust::Portable)
-        {
-            let message = format!(
-                "expected at least {}, found {}",
-                minimum.as_str(),
-                found.as_str()
-            );
-            super::judge::report(
-                settings.policy,
-                "policy-minimum-trust",
-                &path,
-                Place::file(),
-                message,
-                findings,
-            );
+        if let Some(evidence) = checked.evidence.as_ref().filter(|_| settings.public) {
+            judge::minimum_trust(settings.policy, &path, evidence.trust, findings);
         }
     });
     match judged {

@@ -68,6 +68,40 @@ pub(super) fn report(
     }
 }
 
+/// A file that is too large to be read at all.
+pub(super) fn too_large(policy: &Policy, path: &str, bytes: u64, to: &mut Vec<Finding>) {
+    let most = policy.limits.file_bytes;
+    let message = format!("the file has {bytes} bytes, at most {most} are accepted");
+    report(
+        policy,
+        "container-too-large",
+        path,
+        Place::file(),
+        message,
+        to,
+    );
+}
+
+/// The policy's minimum; what is not even portable is rejected for that.
+pub(super) fn minimum_trust(policy: &Policy, path: &str, found: Trust, to: &mut Vec<Finding>) {
+    let minimum = policy.minimum_trust;
+    if (Trust::Portable..minimum).contains(&found) {
+        let message = format!(
+            "expected at least {}, found {}",
+            minimum.as_str(),
+            found.as_str()
+        );
+        report(
+            policy,
+            "policy-minimum-trust",
+            path,
+            Place::file(),
+            message,
+            to,
+        );
+    }
+}
+
 impl Stage<'_> {
     fn policy(&self) -> &Policy {
         &self.registry.policy
@@ -229,9 +263,7 @@ impl Stage<'_> {
         let mut findings = Vec::new();
         match error {
             ReadError::TooLarge(bytes) => {
-                let most = self.policy().limits.file_bytes;
-                let message = format!("the file has {bytes} bytes, at most {most} are accepted");
-                self.report("container-too-large", path, message, &mut findings);
+                too_large(self.policy(), path, *bytes, &mut findings);
             }
             ReadError::NotAFile => {
                 self.report(
@@ -301,16 +333,7 @@ impl Stage<'_> {
             self.report("registry-symlink", text, message, findings);
         }
         self.history(text, Some(checked), findings);
-        let minimum = self.policy().minimum_trust;
-        // What is not even portable is rejected for that.
-        if (Trust::Portable..minimum).contains(&evidence.trust) {
-            let message = format!(
-                "expected at least {}, found {}",
-                minimum.as_str(),
-                evidence.trust.as_str()
-            );
-            self.report("policy-minimum-trust", text, message, findings);
-        }
+        minimum_trust(self.policy(), text, evidence.trust, findings);
     }
 
     /// Published once, never changed: the file's hash is the one that was signed, and so is the content's.
