@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// How the names of the files begin that [`replace`] writes first.
-const TEMPORARY: &str = ".acx-tmp-";
+/// How the names begin of what is written first and then renamed. A killed run leaves such names behind.
+pub const TEMPORARY: &str = ".acx-tmp-";
 
 /// Why a file was not read.
 #[derive(Debug)]
@@ -125,17 +125,12 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
-/// Removes what killed runs of [`replace`] left in this folder, so that it does not pile up. What cannot be removed
-/// stays: it harms nothing.
-pub fn remove_stale(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
-            continue;
-        }
-        // A run that still writes holds its file's lock, which ends with the run.
-        if open(&entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
-            let _ = fs::remove_file(entry.path());
-        }
+/// Removes what a killed run of [`replace`] left, so that it does not pile up. What cannot be removed stays: it harms
+/// nothing.
+pub fn remove_stale(path: &Path) {
+    // A run that still writes holds its file's lock, which ends with the run.
+    if open(path).is_ok_and(|file| file.try_lock().is_ok()) {
+        let _ = fs::remove_file(path);
     }
 }
 

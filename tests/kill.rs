@@ -204,11 +204,18 @@ fn what_killed_builds_left_is_removed_and_nothing_else() {
     for n in 0..5 {
         registry.put(&format!(".acx-tmp-{n}"), "half an ind");
     }
+    // The index is up to date and the dataset too: what was left is removed all the same.
+    assert_eq!(registry.build_index(&[]).status, 0);
+    assert_eq!(leftovers(&registry), 0);
+    let version = "cartridges/io.github.acme/alpha/1.0.0";
+    for folder in [".acx-tmp-7-1", &format!("{version}/.acx-tmp-7-2")] {
+        registry.put(&format!("{folder}/old/_versions/1.manifest"), "damaged");
+    }
     let others = [
         ".acx-tmp",
         "acx-tmp-1",
         "notes/.acx-tmp-1",
-        ".acx-tmp-folder/file",
+        "cartridges/io.github.acme/.acx-tmp-1/file",
     ];
     for other in others {
         registry.put(other, "kept");
@@ -220,7 +227,8 @@ fn what_killed_builds_left_is_removed_and_nothing_else() {
     held.lock().unwrap();
     assert_eq!(registry.build_index(&[]).status, 0);
     assert!(registry.at(busy).exists());
-    assert_eq!(leftovers(&registry), 2, "that file and the folder");
+    assert_eq!(leftovers(&registry), 1, "that file");
+    assert!(!registry.at(&format!("{version}/.acx-tmp-7-2")).exists());
     for other in others {
         assert_eq!(fs::read_to_string(registry.at(other)).unwrap(), "kept");
     }

@@ -444,9 +444,14 @@ fn a_killed_build_leaves_old_new_or_none_and_the_next_one_mends_it() {
             .into_iter()
             .map(|(p, b, _)| (p, b))
             .collect();
+        let differing: Vec<_> = now
+            .iter()
+            .filter(|file| !clean.contains(file))
+            .map(|(path, bytes)| (path, String::from_utf8_lossy(bytes)))
+            .collect();
         assert!(
             now == clean,
-            "round {round}: nothing is torn, nothing is left over"
+            "round {round}: something is torn or left over: {differing:#?}"
         );
     }
 }

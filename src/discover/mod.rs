@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use crate::disk::TEMPORARY;
 use crate::model::{Coordinate, RegistryPath};
 
 /// Entries of a tree that are looked at.
@@ -62,6 +63,8 @@ pub struct Tree {
     /// The Lance datasets in the places where a build writes them; nothing below them is looked at, since a build
     /// makes each again or removes it.
     pub sidecars: Vec<String>,
+    /// What a killed build left half written, in the places where a build writes.
+    pub leftovers: Vec<Entry>,
 }
 
 /// The tree could not be walked to its end.
@@ -120,6 +123,7 @@ pub fn walk(root: &Path) -> Result<Tree, WalkError> {
     tree.files.sort();
     tree.oddities.sort();
     tree.templates.sort();
+    tree.leftovers.sort();
     tree.sidecars = sidecars;
     tree.sidecars.sort();
     Ok(tree)
@@ -144,6 +148,14 @@ fn is_sidecar_path(path: &str) -> bool {
         })
 }
 
+/// Whether a path is a temporary file or folder beside a dataset or an index.
+fn is_leftover(path: &RegistryPath) -> bool {
+    let path = path.as_str();
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    name.starts_with(TEMPORARY)
+        && (folder.is_empty() || is_sidecar_path(&format!("{folder}/{SIDECAR}")))
+}
+
 fn is_cartridge(path: &RegistryPath) -> bool {
     path.name().to_ascii_lowercase().ends_with(".acx")
 }
@@ -159,6 +171,12 @@ fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {
         Ok(path) if entry.depth() <= DEEPEST => path,
         _ => return tree.oddities.push(odd(OddityKind::Name)),
     };
+    if (kind.is_dir() || kind.is_file()) && is_leftover(&path) {
+        tree.leftovers.push(Entry {
+            file: entry.path().to_path_buf(),
+            path: path.clone(),
+        });
+    }
     if kind.is_symlink() {
         tree.oddities.push(odd(OddityKind::Symlink));
     } else if kind.is_dir() {

@@ -2,7 +2,7 @@
 //!
 //! A folder cannot be replaced in one step everywhere, so a dataset is built in a temporary folder beside its place,
 //! the old one is renamed into that folder, the new one out of it, and the rest deleted. A run that is killed leaves
-//! the old dataset, the new one or none, and perhaps the temporary folder, which [`sweep`] of the next run removes.
+//! the old dataset, the new one or none, and perhaps the temporary folder, whose name tells the next run what it is.
 //!
 //! The folders lie in a tree that others push to, so no symbolic link is followed, and what is read back is bounded.
 
@@ -13,10 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Dataset, FileEntry, digest_of};
+use crate::disk::TEMPORARY;
 use crate::model::{Digest, RegistryPath};
-
-/// How the names of temporary folders begin.
-pub const TEMP_PREFIX: &str = ".cartridge.memories.lance.tmp-";
 
 /// Bounds on a folder that is read back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,30 +119,6 @@ pub fn is_dataset_or_empty(at: &Path) -> io::Result<bool> {
         }
     }
     Ok(true)
-}
-
-/// Removes the temporary folders that killed runs left in `parent`. How many. Nobody may be writing there meanwhile.
-///
-/// # Errors
-/// When `parent` is a symbolic link, or the file system fails. A `parent` that does not exist holds none.
-pub fn sweep(parent: &Path) -> io::Result<usize> {
-    match fs::symlink_metadata(parent) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        found => require_folder(parent, &found?)?,
-    }
-    let mut removed = 0;
-    for entry in fs::read_dir(parent)? {
-        let entry = entry?;
-        if entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(TEMP_PREFIX.as_bytes())
-        {
-            remove_entry(&entry.path())?;
-            removed += 1;
-        }
-    }
-    Ok(removed)
 }
 
 /// Whether the folder `at` is this dataset: the same files with the same bytes, and no other file or folder. What a
@@ -305,15 +279,6 @@ fn require_folder(at: &Path, found: &fs::Metadata) -> io::Result<()> {
     )))
 }
 
-/// Removes a file, a symbolic link (not what it points to) or a whole folder.
-fn remove_entry(path: &Path) -> io::Result<()> {
-    if fs::symlink_metadata(path)?.is_dir() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    }
-}
-
 /// A temporary folder beside a dataset's place, removed when dropped.
 struct Temp {
     path: PathBuf,
@@ -326,7 +291,7 @@ impl Temp {
         loop {
             // The process and a number in it: no name is used twice among runs that are alive.
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{TEMP_PREFIX}{}-{number}", std::process::id());
+            let name = format!("{TEMPORARY}{}-{number}", std::process::id());
             let path = parent(at).join(name);
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Self { path, keep: false }),
@@ -351,7 +316,7 @@ impl Temp {
 impl Drop for Temp {
     fn drop(&mut self) {
         if !self.keep {
-            // An error is already on its way to the caller; the next `sweep` tries again.
+            // An error is already on its way to the caller; the next run tries again.
             let _ = fs::remove_dir_all(&self.path);
         }
     }
@@ -496,7 +461,6 @@ mod tests {
             write(&data, &parent.join("m.lance")).unwrap_err().kind(),
             kind
         );
-        assert_eq!(sweep(&parent).unwrap_err().kind(), kind);
 
         // A link inside: a difference for `matches`, an error for the digest, replaced by `write`.
         let at = tree_root.join("n.lance");
@@ -510,27 +474,7 @@ mod tests {
             "{error}"
         );
         assert!(write(&data, &at).unwrap());
-
-        symlink(&outside, tree_root.join(format!("{TEMP_PREFIX}1"))).unwrap();
-        assert_eq!(sweep(&tree_root).unwrap(), 1);
         assert_eq!(tree(&outside), before);
-    }
-
-    #[test]
-    fn what_a_killed_run_left_is_swept() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = folder.path().join("m.lance");
-        write(&dataset("a"), &at).unwrap();
-        let kept = names(folder.path());
-        for name in ["1-0", "99-7"] {
-            let temp = folder.path().join(format!("{TEMP_PREFIX}{name}"));
-            fs::create_dir_all(temp.join("new/data")).unwrap();
-            fs::write(temp.join("new/data/x"), "x").unwrap();
-        }
-        assert_eq!(sweep(folder.path()).unwrap(), 2);
-        assert_eq!(names(folder.path()), kept);
-        assert_eq!(sweep(folder.path()).unwrap(), 0);
-        assert_eq!(sweep(&folder.path().join("absent")).unwrap(), 0);
     }
 
     #[test]

@@ -426,6 +426,8 @@ struct Datasets<'a> {
     orphans: Vec<&'a str>,
     /// The dataset of all rows, where the one on the disk is missing or another.
     registry: Option<Dataset>,
+    /// What killed builds left.
+    leftovers: &'a [discover::Entry],
 }
 
 impl<'a> Datasets<'a> {
@@ -458,6 +460,7 @@ impl<'a> Datasets<'a> {
                 .filter(|path| !wanted.contains(path))
                 .collect(),
             registry,
+            leftovers: &tree.leftovers,
         })
     }
 
@@ -482,6 +485,13 @@ impl<'a> Datasets<'a> {
     /// Before the index, so that an index never names what is not there.
     fn write(&self, stage: &Stage<'_>, report: &mut BuildReport) -> Result<(), RunError> {
         let root = &stage.registry.root;
+        for entry in self.leftovers {
+            if entry.file.is_dir() {
+                sidecar::remove(root, entry.path.as_str())?;
+            } else {
+                disk::remove_stale(&entry.file);
+            }
+        }
         report.wrote.extend(sidecar::write_all(stage, &self.stale)?);
         if let Some(dataset) = &self.registry {
             sidecar::put(root, REGISTRY_DATASET, dataset)?;
@@ -535,7 +545,6 @@ fn write(
     if is_new {
         let bytes = publish::render(&joined.content, &integrity)
             .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
-        disk::remove_stale(&stage.registry.root);
         disk::replace(&stage.registry.root.join(INDEX), &bytes)
             .map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
         report.wrote.push(INDEX.to_owned());

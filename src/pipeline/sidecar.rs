@@ -114,11 +114,10 @@ pub(super) fn write_all(
     Ok(written.into_iter().flatten().collect())
 }
 
-/// Swaps one dataset in, whole, and clears away what a killed run left. Whether it was another before.
+/// Swaps one dataset in, whole. Whether it was another before.
 pub(super) fn put(root: &Path, path: &str, dataset: &Dataset) -> Result<bool, RunError> {
     let at = root.join(path);
     let fails = |e: std::io::Error| RunError::new(format!("{path}: cannot be written: {e}"));
-    lance::sweep(at.parent().unwrap_or(root)).map_err(fails)?;
     lance::write(dataset, &at).map_err(fails)
 }
 
