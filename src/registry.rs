@@ -1,11 +1,12 @@
-//! A registry on the disk: its root, and its own files as valid types.
+//! A registry: where its files are, and its own files as valid types.
 
 use std::path::{Path, PathBuf};
 
 use crate::check::RULES;
-use crate::disk::{self, ReadError};
+use crate::disk::ReadError;
 use crate::model::Timestamp;
 use crate::policy::{ConfigError, Policy, RuleInfo, StatusLedger, TrustRegistry};
+use crate::source::Source;
 
 /// The policy's file.
 pub const POLICY_FILE: &str = "acx-registry.toml";
@@ -17,8 +18,8 @@ pub const LEDGER_FILE: &str = "status.json";
 /// A registry's own word on everything but its cartridges.
 #[derive(Debug)]
 pub struct Registry {
-    /// The folder.
-    pub root: PathBuf,
+    /// Where its files are.
+    pub source: Source,
     /// `acx-registry.toml`, or every default.
     pub policy: Policy,
     /// `trust-registry.json`, or no keys.
@@ -54,30 +55,47 @@ pub fn find_root(start: &Path) -> Result<PathBuf, String> {
 }
 
 impl Registry {
-    /// Reads the registry's own files. A file that is not there is its default; one that is there and cannot be read,
-    /// or is not valid, is an error.
+    /// Reads the registry in a folder. Its own file that is not there is its default; one that is there and cannot be
+    /// read, or is not valid, is an error.
     ///
     /// # Errors
     /// [`ConfigError`] names the file and the field.
     pub fn load(root: &Path, now: &Timestamp) -> Result<Self, ConfigError> {
-        let policy = match optional(root, POLICY_FILE, Policy::MAX_BYTES)? {
+        let source = Source::Folder(root.to_path_buf());
+        Self::under(&source.clone(), source, now)
+    }
+
+    /// The files of one place under the policy and the keys of another: a push is judged by what stood before it.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the file and the field.
+    pub fn under(rules: &Source, source: Source, now: &Timestamp) -> Result<Self, ConfigError> {
+        let policy = match optional(rules, POLICY_FILE, Policy::MAX_BYTES)? {
             Some(bytes) => parse_policy(&bytes)?,
             None => Policy::default(),
         };
-        let trust = match optional(root, TRUST_FILE, TrustRegistry::MAX_BYTES)? {
+        let trust = match optional(rules, TRUST_FILE, TrustRegistry::MAX_BYTES)? {
             Some(bytes) => TrustRegistry::parse(&bytes, now)?,
             None => TrustRegistry::default(),
         };
-        let ledger = match optional(root, LEDGER_FILE, StatusLedger::MAX_BYTES)? {
-            Some(bytes) => StatusLedger::parse(&bytes)?,
-            None => StatusLedger::default(),
-        };
+        let ledger = ledger(&source)?;
         Ok(Self {
-            root: root.to_path_buf(),
+            source,
             policy,
             trust,
             ledger,
         })
+    }
+}
+
+/// The lifecycle ledger of a registry, or no entries.
+///
+/// # Errors
+/// [`ConfigError`] names the field.
+pub fn ledger(source: &Source) -> Result<StatusLedger, ConfigError> {
+    match optional(source, LEDGER_FILE, StatusLedger::MAX_BYTES)? {
+        Some(bytes) => StatusLedger::parse(&bytes),
+        None => Ok(StatusLedger::default()),
     }
 }
 
@@ -99,8 +117,8 @@ fn error(file: &str, message: impl Into<String>) -> ConfigError {
     }
 }
 
-fn optional(root: &Path, name: &str, most: usize) -> Result<Option<Vec<u8>>, ConfigError> {
-    match disk::read(&root.join(name), most as u64) {
+fn optional(source: &Source, name: &str, most: usize) -> Result<Option<Vec<u8>>, ConfigError> {
+    match source.named(name, most as u64) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(e) if e.is_absent() => Ok(None),
         Err(ReadError::NotAFile) => Err(error(

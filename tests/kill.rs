@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use acx_registry::attest::PrivateKey;
 use acx_registry::model::Timestamp;
-use acx_registry::pipeline::{BuildOptions, Mode, build};
+use acx_registry::pipeline::{BuildOptions, Mode, Output, build};
 use acx_registry::publish;
 use acx_registry::registry::Registry;
 use support::cartridge::Builder;
@@ -79,8 +79,10 @@ fn expected(twin: &TempRegistry, old: Option<&[u8]>, ledger: &[u8]) -> Vec<u8> {
         jobs: 1,
         now: &now,
         key: Some(&key),
+        base: None,
     };
-    assert_eq!(build(&registry, &options).unwrap().exit_status(), 0);
+    let mut output = Output::Folder(twin.root());
+    assert_eq!(build(&registry, &mut output, &options).unwrap().exit_status(), 0);
     twin.index_bytes()
 }
 

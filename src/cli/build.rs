@@ -4,11 +4,53 @@ use std::path::PathBuf;
 
 use acx_registry::attest::PrivateKey;
 use acx_registry::discover::INDEX;
-use acx_registry::pipeline::{self, BuildOptions, Mode};
+use acx_registry::git::Repo;
+use acx_registry::pipeline::{self, Base, BuildOptions, Mode, Output, Staged};
 use acx_registry::registry::{self, Registry};
-use acx_registry::report;
+use acx_registry::report::{self, BuildReport};
+use acx_registry::source::Source;
 
+use super::place::{self, CommitArgs, InGit};
 use super::{Failure, Format, Global, RegistryArg, environment, output};
+
+/// Hold the history since a base against what is published there
+#[derive(clap::Args)]
+pub struct HistoryArgs {
+    #[command(flatten)]
+    registry: RegistryArg,
+    /// What is published
+    #[arg(long, value_name = "REV")]
+    base: String,
+    /// What came of it
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    head: String,
+    /// The git repository, where REGISTRY lies in none
+    #[arg(long, value_name = "DIR")]
+    git_dir: Option<PathBuf>,
+}
+
+/// `acx check-history`
+pub fn check_history(args: HistoryArgs, global: Global) -> Result<u8, Failure> {
+    let now = environment::now()?;
+    let commit = CommitArgs {
+        rev: Some(args.head),
+        git_dir: args.git_dir,
+    };
+    let place = place::in_git(&args.registry.registry, &commit, "HEAD")?;
+    let base = place
+        .repo
+        .resolve(&args.base)
+        .map_err(|e| missing(&place.repo, &args.base, &e))?;
+    let base = Base {
+        repo: &place.repo,
+        prefix: &place.prefix,
+        base,
+        head: place.commit,
+    };
+    let report = pipeline::check_history(&base, &now)?;
+    print(&report, global)?;
+    Ok(report.exit_status())
+}
 
 /// Validate every cartridge of a registry and write its signed index.json
 #[derive(clap::Args)]
@@ -37,6 +79,14 @@ pub struct Args {
     /// Let the index lose more than half of its entries
     #[arg(long)]
     allow_shrink: bool,
+    #[command(flatten)]
+    commit: CommitArgs,
+    /// Hold the history since this revision against what is published there, and judge by its policy and its keys
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// Write into this folder instead of the registry's
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
@@ -52,13 +102,37 @@ enum OnReject {
 
 pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
-    let root = registry::find_root(&args.registry.registry).map_err(Failure)?;
-    let registry = Registry::load(&root, &now)?;
     let mode = match (args.check, args.dry_run) {
         (true, _) => Mode::Check,
         (_, true) => Mode::DryRun,
         _ => Mode::Write,
     };
+    let start = &args.registry.registry;
+    let of_commit = args.commit.rev.is_some() || args.commit.git_dir.is_some();
+    let place = if of_commit || args.base.is_some() {
+        Some(place::in_git(start, &args.commit, "HEAD")?)
+    } else {
+        None
+    };
+    let source = match &place {
+        Some(place) if of_commit => place.source()?,
+        _ => Source::Folder(registry::find_root(start).map_err(Failure)?),
+    };
+    let base = match (&args.base, &place) {
+        (Some(base), Some(place)) => Some(Base {
+            repo: &place.repo,
+            prefix: &place.prefix,
+            base: place.repo.resolve(base).map_err(|e| missing(&place.repo, base, &e))?,
+            head: place.commit,
+        }),
+        _ => None,
+    };
+    let rules = match &base {
+        Some(base) => Source::of_commit(&base.repo.objects, &base.base, base.prefix)?,
+        None => source.clone(),
+    };
+    let registry = Registry::under(&rules, source, &now)?;
+    let mut output = output_of(&args, mode, &registry, place.as_ref())?;
     let key = signing_key(args.key, &registry, mode)?;
     if mode != Mode::Write
         && key.is_none()
@@ -79,18 +153,60 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         jobs: args.jobs,
         now: &now,
         key: key.as_ref(),
+        base,
     };
-    let built = pipeline::build(&registry, &options)?;
+    let built = pipeline::build(&registry, &mut output, &options)?;
+    print(&built, global)?;
+    Ok(built.exit_status())
+}
+
+fn missing(repo: &Repo, base: &str, error: &dyn std::fmt::Display) -> Failure {
+    let hint = if repo.is_shallow() {
+        "; this is a shallow clone: run `git fetch --unshallow` first"
+    } else {
+        "; fetch it first, for instance with `git fetch origin`"
+    };
+    Failure(format!("--base {}: {error}{hint}", report::escape(base)))
+}
+
+fn print(built: &BuildReport, global: Global) -> Result<(), Failure> {
     match global.format {
-        Format::Human => output::print(&report::human_build(&built)),
+        Format::Human => output::print(&report::human_build(built)),
         Format::Json => {
-            output::json(&built)?;
+            output::json(built)?;
             for difference in &built.differences {
                 output::error(&format!("differs: {}\n", report::escape(difference)));
             }
         }
     }
-    Ok(built.exit_status())
+    Ok(())
+}
+
+/// Where the results go.
+fn output_of<'a>(
+    args: &Args,
+    mode: Mode,
+    registry: &Registry,
+    place: Option<&'a InGit>,
+) -> Result<Output<'a>, Failure> {
+    if let Some(out) = args.out.as_ref().filter(|_| mode == Mode::Write) {
+        std::fs::create_dir_all(out).map_err(|e| Failure(format!("{}: {e}", out.display())))?;
+        return Ok(Output::Folder(out.clone()));
+    }
+    match (&registry.source, place) {
+        (Source::Folder(root), _) => Ok(Output::Folder(root.clone())),
+        (Source::Tree { .. }, Some(place)) if mode != Mode::Write => {
+            Ok(Output::Commit(Staged::new(&place.repo, &place.prefix)))
+        }
+        (Source::Tree { .. }, _) => match registry::find_root(&args.registry.registry) {
+            Ok(root) => Ok(Output::Folder(root)),
+            Err(_) => Err(Failure(
+                "there is no work tree to write to: add --check or --dry-run to judge alone, --commit to commit to \
+                 the branch, or --out DIR"
+                    .to_owned(),
+            )),
+        },
+    }
 }
 
 /// The key of `--key`, of `ACX_INDEX_KEY`, or of the key folder; made there only for a registry that has neither an
@@ -117,7 +233,7 @@ fn signing_key(
     if file.symlink_metadata().is_ok() {
         return environment::load_key(&file).map(Some);
     }
-    let founding = registry.root.join(INDEX).symlink_metadata().is_err()
+    let founding = matches!(registry.source.named(INDEX, 0), Err(e) if e.is_absent())
         && registry.policy.index_keys.is_empty();
     if mode != Mode::Write || !founding || environment::is_ci() {
         return Ok(None);

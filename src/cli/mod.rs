@@ -8,6 +8,7 @@ mod index;
 mod keys;
 mod lance;
 mod output;
+mod place;
 mod show;
 
 use std::ffi::OsString;
@@ -50,6 +51,8 @@ enum Format {
 enum Command {
     /// Validate every cartridge of a registry and write its signed index.json
     BuildIndex(build::Args),
+    /// Hold the history since a base against what is published there
+    CheckHistory(build::HistoryArgs),
     /// Verify a registry's index by a key you know, and the cartridges that are present
     VerifyIndex(index::Args),
     /// Say what a registry's gate would say of these files
@@ -109,6 +112,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     let global = cli.global;
     let result = match cli.command {
         Command::BuildIndex(args) => build::run(args, global),
+        Command::CheckHistory(args) => build::check_history(args, global),
         Command::VerifyIndex(args) => index::run(args, global),
         Command::Check(args) => show::check(args, global),
         Command::Verify(args) => show::verify(args, global),

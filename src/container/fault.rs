@@ -5,6 +5,8 @@
 pub enum FaultKind {
     /// Larger than the limit.
     TooLarge,
+    /// A pointer of git-lfs instead of the file.
+    LfsPointer,
     /// Not an SQLite database.
     NotSqlite,
     /// An SQLite database of another application.

@@ -164,6 +164,12 @@ fn header_faults(bytes: &[u8], limits: &Limits) -> Vec<Fault> {
         ))
     });
     let Some((page_size, changes, pages, major, application, valid_for)) = fields else {
+        if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+            return one(
+                FaultKind::LfsPointer,
+                "expected the cartridge, found git-lfs's pointer to it".to_owned(),
+            );
+        }
         let found = if bytes.is_empty() {
             "an empty file"
         } else {

@@ -1,10 +1,14 @@
-//! A registry's work tree → a sorted list of what stands in it. Nothing is opened here and no link is followed.
+//! A registry's work tree, or the tree of a commit → a sorted list of what stands in it. No file is opened here and no
+//! link is followed.
 
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use gix::hash::ObjectId;
+
 use crate::disk::TEMPORARY;
+use crate::git::{self, Bounds, GitError, Mode, Objects};
 use crate::model::{Coordinate, RegistryPath};
 
 /// Entries of a tree that are looked at.
@@ -23,8 +27,17 @@ pub const INDEX: &str = "index.json";
 pub struct Entry {
     /// Its path in the registry.
     pub path: RegistryPath,
-    /// Its place on the disk.
-    pub file: PathBuf,
+    /// Where its bytes are.
+    pub at: At,
+}
+
+/// Where the bytes of a file are.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum At {
+    /// In a file of the disk.
+    File(PathBuf),
+    /// In a blob of a git repository.
+    Blob(ObjectId),
 }
 
 /// Something in the tree that is no ordinary file.
@@ -45,6 +58,8 @@ pub enum OddityKind {
     Special,
     /// A folder with the name of a cartridge.
     Folder,
+    /// Another repository's commit.
+    Submodule,
     /// A name that is not Unicode, or deeper than any registry.
     Name,
 }
@@ -60,11 +75,11 @@ pub struct Tree {
     pub oddities: Vec<Oddity>,
     /// The folders below `templates/`.
     pub templates: Vec<String>,
-    /// The Lance datasets in the places where a build writes them; nothing below them is looked at, since a build
-    /// makes each again or removes it.
-    pub sidecars: Vec<String>,
+    /// The Lance datasets in the places where a build writes them, with their trees where they stand in a commit;
+    /// nothing below them is looked at, since a build makes each again or removes it.
+    pub sidecars: Vec<(String, Option<ObjectId>)>,
     /// What a killed build left half written, in the places where a build writes.
-    pub leftovers: Vec<Entry>,
+    pub leftovers: Vec<PathBuf>,
 }
 
 /// The tree could not be walked to its end.
@@ -117,16 +132,70 @@ pub fn walk(root: &Path) -> Result<Tree, WalkError> {
                 message,
             });
         }
-        place(&mut tree, root, &entry);
+        let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let kind = entry.file_type();
+        let found = if kind.is_symlink() {
+            Found::Odd(OddityKind::Symlink)
+        } else if kind.is_dir() {
+            Found::Folder
+        } else if kind.is_file() {
+            Found::File(At::File(entry.path().to_path_buf()))
+        } else {
+            Found::Odd(OddityKind::Special)
+        };
+        let path = RegistryPath::try_from(relative).ok();
+        if !kind.is_symlink() && path.as_ref().is_some_and(is_leftover) {
+            tree.leftovers.push(entry.path().to_path_buf());
+        }
+        place(&mut tree, path, &relative.to_string_lossy(), found);
     }
+    tree.sidecars = sidecars.into_iter().map(|path| (path, None)).collect();
+    sort(&mut tree);
+    Ok(tree)
+}
+
+/// Lists the tree of a commit, as [`walk`] lists a checkout of it.
+///
+/// # Errors
+/// When a tree is missing or broken, or there is more in it than the bounds allow.
+pub fn list(
+    objects: &Objects,
+    root: &gix::hash::oid,
+    bounds: &mut Bounds<'_>,
+) -> Result<Tree, GitError> {
+    let mut tree = Tree::default();
+    git::walk(objects, root, bounds, |path, leaf| {
+        let shown = String::from_utf8_lossy(path);
+        let path = std::str::from_utf8(path)
+            .ok()
+            .and_then(|path| RegistryPath::try_from(path).ok());
+        let found = match leaf.mode {
+            Mode::Tree => {
+                if let Some(path) = path.as_ref().filter(|p| is_sidecar_path(p.as_str())) {
+                    tree.sidecars
+                        .push((path.as_str().to_owned(), Some(leaf.id)));
+                    return Ok(false);
+                }
+                Found::Folder
+            }
+            Mode::Blob => Found::File(At::Blob(leaf.id)),
+            Mode::Link => Found::Odd(OddityKind::Symlink),
+            Mode::Commit => Found::Odd(OddityKind::Submodule),
+        };
+        place(&mut tree, path, &shown, found);
+        Ok(true)
+    })?;
+    sort(&mut tree);
+    Ok(tree)
+}
+
+fn sort(tree: &mut Tree) {
     tree.cartridges.sort();
     tree.files.sort();
     tree.oddities.sort();
     tree.templates.sort();
-    tree.leftovers.sort();
-    tree.sidecars = sidecars;
     tree.sidecars.sort();
-    Ok(tree)
+    tree.leftovers.sort();
 }
 
 /// The path of a folder that is named as a cartridge's dataset, where one may stand.
@@ -136,6 +205,14 @@ fn sidecar(root: &Path, entry: &walkdir::DirEntry) -> Option<String> {
     }
     let path = RegistryPath::try_from(entry.path().strip_prefix(root).ok()?).ok()?;
     is_sidecar_path(path.as_str()).then(|| path.as_str().to_owned())
+}
+
+/// Whether a file belongs to a dataset that a build writes, and to which.
+pub fn sidecar_of(path: &str) -> Option<&str> {
+    let (end, _) = path.match_indices('/').find(|(at, _)| {
+        path.get(..*at).is_some_and(is_sidecar_path)
+    })?;
+    path.get(..end)
 }
 
 /// Whether a path is `memories.lance`, or `cartridges/<publisher>/<id>/<version>/cartridge.memories.lance`.
@@ -156,50 +233,49 @@ fn is_leftover(path: &RegistryPath) -> bool {
         && (folder.is_empty() || is_sidecar_path(&format!("{folder}/{SIDECAR}")))
 }
 
-fn is_cartridge(path: &RegistryPath) -> bool {
+/// Whether a file's name is a cartridge's, in any case.
+pub fn is_cartridge(path: &RegistryPath) -> bool {
     path.name().to_ascii_lowercase().ends_with(".acx")
 }
 
-fn place(tree: &mut Tree, root: &Path, entry: &walkdir::DirEntry) {
-    let relative = entry.path().strip_prefix(root).unwrap_or(entry.path());
-    let kind = entry.file_type();
-    let odd = |kind| Oddity {
-        path: relative.to_string_lossy().into_owned(),
-        kind,
-    };
-    let path = match RegistryPath::try_from(relative) {
-        Ok(path) if entry.depth() <= DEEPEST => path,
-        _ => return tree.oddities.push(odd(OddityKind::Name)),
-    };
-    if (kind.is_dir() || kind.is_file()) && is_leftover(&path) {
-        tree.leftovers.push(Entry {
-            file: entry.path().to_path_buf(),
-            path: path.clone(),
+enum Found {
+    Folder,
+    File(At),
+    Odd(OddityKind),
+}
+
+/// Puts one thing into its list; `path` is `None` where it is none that a registry can have.
+fn place(tree: &mut Tree, path: Option<RegistryPath>, shown: &str, found: Found) {
+    let depth = shown.split('/').count();
+    let mut odd = |kind| {
+        tree.oddities.push(Oddity {
+            path: shown.to_owned(),
+            kind,
         });
-    }
-    if kind.is_symlink() {
-        tree.oddities.push(odd(OddityKind::Symlink));
-    } else if kind.is_dir() {
-        if is_cartridge(&path) {
-            tree.oddities.push(odd(OddityKind::Folder));
+    };
+    let Some(path) = path.filter(|_| depth <= DEEPEST) else {
+        return odd(OddityKind::Name);
+    };
+    match found {
+        Found::Odd(kind) => odd(kind),
+        Found::Folder => {
+            if is_cartridge(&path) {
+                odd(OddityKind::Folder);
+            }
+            if let Some(("templates", name)) = path.as_str().split_once('/')
+                && !name.contains('/')
+            {
+                tree.templates.push(name.to_owned());
+            }
         }
-        if let Some(("templates", name)) = path.as_str().split_once('/')
-            && !name.contains('/')
-        {
-            tree.templates.push(name.to_owned());
+        Found::File(at) => {
+            let entry = Entry { path, at };
+            if is_cartridge(&entry.path) {
+                &mut tree.cartridges
+            } else {
+                &mut tree.files
+            }
+            .push(entry);
         }
-    } else if kind.is_file() {
-        let entry = Entry {
-            file: entry.path().to_path_buf(),
-            path,
-        };
-        if is_cartridge(&entry.path) {
-            &mut tree.cartridges
-        } else {
-            &mut tree.files
-        }
-        .push(entry);
-    } else {
-        tree.oddities.push(odd(OddityKind::Special));
     }
 }

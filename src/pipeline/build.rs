@@ -1,24 +1,32 @@
 //! `build-index`: judge everything, join, compare with what is there, sign, write.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
+use gix::hash::ObjectId;
 use rayon::prelude::*;
 
 use super::join::{Joined, join};
-use super::judge::{Judged, Stage, report};
+use super::judge::{Judged, Stage, links, report};
+use super::output::Output;
+use super::past::{self, Range, Wrong};
+use super::publishers::Known;
 use super::sidecar;
 use super::{INDEX_BYTES, RunError, pool};
 use crate::attest::PrivateKey;
 use crate::check::Place;
-use crate::discover::{self, INDEX, REGISTRY_DATASET, Tree};
+use crate::discover::{self, Entry, INDEX, REGISTRY_DATASET, Tree, WalkError};
 use crate::disk;
 use crate::finding::Finding;
-use crate::lance::{self, Dataset};
+use crate::git::{self, Bounds, Repo};
+use crate::lance::Dataset;
 use crate::model::{Json, KeyId, Timestamp, Trust};
+use crate::policy::StatusLedger;
 use crate::project::{self, CartridgeEntry, TemplateEntry};
 use crate::publish::{self, Integrity, Published, SignedIndex, Signing};
-use crate::registry::Registry;
-use crate::report::BuildReport;
+use crate::registry::{Registry, ledger};
+use crate::report::{BuildReport, Rejected};
+use crate::source::Source;
 
 /// Bytes of a template's manifest.
 const MANIFEST_BYTES: u64 = 1 << 20;
@@ -57,13 +65,32 @@ pub struct BuildOptions<'a> {
     pub now: &'a Timestamp,
     /// The signing key. Only writing needs it.
     pub key: Option<&'a PrivateKey>,
+    /// The commit that history is held against, and the one that is built.
+    pub base: Option<Base<'a>>,
+}
+
+/// A commit that was published, and what was made of it since.
+#[derive(Debug, Clone, Copy)]
+pub struct Base<'a> {
+    /// The repository.
+    pub repo: &'a Repo,
+    /// The registry's place in it.
+    pub prefix: &'a str,
+    /// The published commit.
+    pub base: ObjectId,
+    /// The commit that is built.
+    pub head: ObjectId,
 }
 
 /// Builds the index of a registry.
 ///
 /// # Errors
 /// [`RunError`] where the run itself fails; then nothing was written.
-pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildReport, RunError> {
+pub fn build(
+    registry: &Registry,
+    output: &mut Output<'_>,
+    options: &BuildOptions<'_>,
+) -> Result<BuildReport, RunError> {
     let pins = &registry.policy.index_keys;
     if let Some(key) = options.key.filter(|_| options.mode == Mode::Write)
         && !pins.is_empty()
@@ -85,19 +112,55 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
         (Some(old), Mode::Check) => old.index.signing.signed_at.clone(),
         _ => options.now.clone(),
     };
-    let tree = discover::walk(&registry.root)
-        .map_err(|e| RunError::new(format!("cannot walk the registry: {e}")))?;
+    let walk_fails = |e: WalkError| RunError::new(format!("cannot walk the registry: {e}"));
+    let tree = registry.source.list().map_err(walk_fails)?;
+    // Results of a commit may go into a folder, with datasets of its own.
+    let elsewhere = match (&registry.source, &*output) {
+        (Source::Tree { .. }, Output::Folder(root)) => {
+            Some(discover::walk(root).map_err(walk_fails)?)
+        }
+        _ => None,
+    };
+    let placed = elsewhere.as_ref().unwrap_or(&tree);
+    output.look(placed);
+    let output = &*output;
     let trusted_old = old.as_ref().filter(|old| old.trusted).map(|old| &old.index);
     let published = trusted_old
         .into_iter()
         .flat_map(|old| old.published.iter().chain(&old.signing.retired));
+    let (wrongs, past_ledger) = match &options.base {
+        Some(base) => {
+            let (wrongs, ledger, _) = history(base)?;
+            (wrongs, Some(ledger))
+        }
+        None => (BTreeMap::new(), None),
+    };
     let stage = Stage {
         registry,
         now: &evaluated_at,
         published: published.map(|p| (p.path.as_str(), p)).collect(),
+        links: links(&tree),
+        wrongs,
+        withdrawn: past_ledger.as_ref().unwrap_or(&registry.ledger),
+        expired: &git::unbounded,
+    };
+    let root;
+    let known = match &options.base {
+        Some(base) => {
+            root = past::root(
+                &base.repo.objects,
+                &base.repo.objects.tree_of(&base.base)?,
+                base.prefix,
+            )?;
+            Known::Tree {
+                objects: &base.repo.objects,
+                root,
+            }
+        }
+        None => of_index(trusted_old),
     };
     let threads = pool(options.jobs)?;
-    let judged = threads.install(|| judge_all(&stage, &tree));
+    let judged = threads.install(|| judge_all(&stage, output, &tree));
     let mut warnings = Vec::new();
     let templates = templates(registry, &tree, &mut warnings)?;
     not_indexed(registry, &tree, &mut warnings);
@@ -105,9 +168,9 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
         lapsed(registry, &old.index, options.now, &mut warnings);
     }
     report.counts.cartridges = tree.cartridges.len();
-    let joined = join(&stage, judged, templates, warnings, &mut report);
+    let joined = join(&stage, judged, &known, templates, warnings, &mut report)?;
 
-    let datasets = threads.install(|| Datasets::plan(&stage, &tree, &joined))?;
+    let datasets = threads.install(|| Datasets::plan(&stage, output, &tree, placed, &joined))?;
     match options.mode {
         Mode::Check => {
             compare(old.as_ref().map(|old| &old.index), &joined, &mut report)?;
@@ -121,6 +184,7 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
             threads.install(|| {
                 write(
                     &stage,
+                    output,
                     options,
                     old.as_ref(),
                     &joined,
@@ -133,11 +197,104 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
     Ok(report)
 }
 
-fn judge_all(stage: &Stage<'_>, tree: &Tree) -> Vec<Judged> {
+/// What the commits from the base to the head do to published paths, and the base's ledger and registry.
+fn history(
+    base: &Base<'_>,
+) -> Result<(BTreeMap<String, Wrong>, StatusLedger, Source), RunError> {
+    let objects = &base.repo.objects;
+    let mut bounds = Bounds {
+        left: git::MOST_ENTRIES,
+        expired: &git::unbounded,
+    };
+    let fork = git::merge_base(objects, &base.head, &[base.base])
+        .map_err(|e| shallow(base.repo, &e))?
+        .ok_or_else(|| {
+            if base.repo.is_shallow() {
+                return shallow(base.repo, &"the two share no commit that is here");
+            }
+            RunError::new(format!(
+                "the base {} and {} share no history",
+                base.base, base.head
+            ))
+        })?;
+    let commits = git::between(objects, &base.head, &[base.base], &mut bounds)
+        .map_err(|e| shallow(base.repo, &e))?;
+    let range = Range {
+        objects,
+        prefix: base.prefix,
+        base: Some(base.base),
+        from: Some(fork),
+        head: base.head,
+        commits: &commits,
+    };
+    let source = Source::of_commit(objects, &base.base, base.prefix)?;
+    let ledger = ledger(&source).map_err(|e| RunError::new(format!("in the base: {e}")))?;
+    let wrongs = range
+        .wrongs(&ledger, &mut bounds)
+        .map_err(|e| shallow(base.repo, &e))?;
+    Ok((wrongs, ledger, source))
+}
+
+/// What to do where history is missing.
+fn shallow(repo: &Repo, error: &dyn std::fmt::Display) -> RunError {
+    if repo.is_shallow() {
+        RunError::new(format!(
+            "{error}: this is a shallow clone that lacks the history since the base; run `git fetch --unshallow` first"
+        ))
+    } else {
+        RunError::new(error.to_string())
+    }
+}
+
+/// Holds the history from the base to the head against what is published at the base, and nothing else.
+///
+/// # Errors
+/// [`RunError`] where a commit is missing.
+pub fn check_history(base: &Base<'_>, now: &Timestamp) -> Result<BuildReport, RunError> {
+    let (wrongs, _, source) = history(base)?;
+    let registry = Registry::under(&source, source.clone(), now)
+        .map_err(|e| RunError::new(format!("in the base: {e}")))?;
+    let mut out = BuildReport::new(registry.policy.registry_id.clone());
+    for (path, wrong) in wrongs {
+        let mut findings = Vec::new();
+        let place = Place::file();
+        report(&registry.policy, wrong.code, &path, place, wrong.message, &mut findings);
+        out.rejected.push(Rejected { path, findings });
+    }
+    out.counts.rejected = out.rejected.len();
+    out.outcome = format!(
+        "held {} against {}",
+        base.head.to_hex_with_len(12),
+        base.base.to_hex_with_len(12)
+    );
+    Ok(out)
+}
+
+/// The keys and paths of the index before.
+fn of_index(old: Option<&SignedIndex>) -> Known<'static> {
+    let mut keys: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
+    let mut paths = BTreeSet::new();
+    let entries = old
+        .and_then(|old| old.content.get("cartridges")?.as_array())
+        .into_iter()
+        .flatten();
+    for entry in entries {
+        let text = |name: &str| entry.get(name).and_then(Json::as_str).unwrap_or_default();
+        if let Ok(key) = KeyId::try_from(text("keyid")) {
+            keys.entry(text("publisher").to_owned())
+                .or_default()
+                .insert(key);
+            paths.insert(text("path").to_owned());
+        }
+    }
+    Known::Index(keys, paths)
+}
+
+fn judge_all(stage: &Stage<'_>, output: &Output<'_>, tree: &Tree) -> Vec<Judged> {
     let mut judged: Vec<Judged> = tree
         .cartridges
         .par_iter()
-        .map(|entry| stage.cartridge(entry))
+        .map(|entry| stage.cartridge(entry, output))
         .collect();
     judged.par_extend(tree.files.par_iter().filter_map(|entry| stage.file(entry)));
     judged.extend(
@@ -159,7 +316,7 @@ fn old_index(
     registry: &Registry,
     options: &BuildOptions<'_>,
 ) -> Result<Option<OldIndex>, RunError> {
-    let bytes = match disk::read(&registry.root.join(INDEX), INDEX_BYTES) {
+    let bytes = match registry.source.named(INDEX, INDEX_BYTES) {
         Ok(bytes) => bytes,
         Err(e) if e.is_absent() => return Ok(None),
         Err(e) => return Err(RunError::new(format!("{INDEX}: {e}"))),
@@ -219,14 +376,7 @@ fn templates(
             .map(str::to_owned)
             .collect();
         let path = format!("{prefix}manifest.json");
-        let manifest = match disk::read(
-            &registry
-                .root
-                .join("templates")
-                .join(folder)
-                .join("manifest.json"),
-            MANIFEST_BYTES,
-        ) {
+        let manifest = match registry.source.named(&path, MANIFEST_BYTES) {
             Ok(bytes) => project::template(folder, files, &bytes),
             Err(e) if e.is_absent() => Err("there is no manifest.json".to_owned()),
             Err(disk::ReadError::Io(e)) => return Err(RunError::new(format!("{path}: {e}"))),
@@ -365,7 +515,7 @@ fn compare(
 }
 
 fn differences(old: &Json, new: &Json, out: &mut Vec<String>) {
-    let by_path = |content: &Json| -> std::collections::BTreeMap<String, Json> {
+    let by_path = |content: &Json| -> BTreeMap<String, Json> {
         let entries = content
             .get("cartridges")
             .and_then(Json::as_array)
@@ -421,18 +571,29 @@ fn members(old: &Json, new: &Json) -> String {
 /// What is to be done about the datasets on the disk.
 struct Datasets<'a> {
     /// The cartridges whose dataset is missing or another.
-    stale: Vec<&'a CartridgeEntry>,
+    stale: Vec<(&'a CartridgeEntry, &'a Entry)>,
     /// Datasets that belong to no indexed cartridge with memory.
     orphans: Vec<&'a str>,
     /// The dataset of all rows, where the one on the disk is missing or another.
     registry: Option<Dataset>,
     /// What killed builds left.
-    leftovers: &'a [discover::Entry],
+    leftovers: &'a [PathBuf],
 }
 
 impl<'a> Datasets<'a> {
-    fn plan(stage: &Stage<'_>, tree: &'a Tree, joined: &'a Joined) -> Result<Self, RunError> {
+    fn plan(
+        stage: &Stage<'_>,
+        output: &Output<'_>,
+        tree: &'a Tree,
+        placed: &'a Tree,
+        joined: &'a Joined,
+    ) -> Result<Self, RunError> {
         let entries = &joined.content.cartridges;
+        let files: BTreeMap<&str, &Entry> = tree
+            .cartridges
+            .iter()
+            .map(|e| (e.path.as_str(), e))
+            .collect();
         let mut wanted: BTreeSet<&str> = entries
             .iter()
             .filter_map(|e| Some(e.memories.as_ref()?.path.as_str()))
@@ -441,26 +602,25 @@ impl<'a> Datasets<'a> {
         if stage.registry.policy.sidecars_enabled && stage.registry.policy.sidecars_registry {
             let made = Timestamp::try_from(joined.content.generated_at.as_str())
                 .map_err(|e| RunError::new(format!("generatedAt: {e}")))?;
-            if let Some(dataset) = sidecar::registry_dataset(stage, entries, &made)? {
+            if let Some(dataset) = sidecar::registry_dataset(stage, entries, &files, &made)? {
                 wanted.insert(REGISTRY_DATASET);
-                let at = stage.registry.root.join(REGISTRY_DATASET);
-                registry =
-                    Some(dataset).filter(|dataset| !lance::matches(dataset, &at).unwrap_or(false));
+                registry = Some(dataset).filter(|dataset| !output.has(REGISTRY_DATASET, dataset));
             }
         }
         Ok(Self {
             stale: entries
                 .iter()
                 .filter(|e| joined.stale.contains(&e.path))
+                .filter_map(|e| Some((e, *files.get(e.path.as_str())?)))
                 .collect(),
-            orphans: tree
+            orphans: placed
                 .sidecars
                 .iter()
-                .map(String::as_str)
+                .map(|(path, _)| path.as_str())
                 .filter(|path| !wanted.contains(path))
                 .collect(),
             registry,
-            leftovers: &tree.leftovers,
+            leftovers: &placed.leftovers,
         })
     }
 
@@ -468,7 +628,7 @@ impl<'a> Datasets<'a> {
         let paths = self
             .stale
             .iter()
-            .filter_map(|e| e.memories.as_ref())
+            .filter_map(|(e, _)| e.memories.as_ref())
             .map(|m| m.path.as_str());
         for path in paths.chain(self.registry.iter().map(|_| REGISTRY_DATASET)) {
             report.differences.push(format!(
@@ -483,22 +643,22 @@ impl<'a> Datasets<'a> {
     }
 
     /// Before the index, so that an index never names what is not there.
-    fn write(&self, stage: &Stage<'_>, report: &mut BuildReport) -> Result<(), RunError> {
-        let root = &stage.registry.root;
-        for entry in self.leftovers {
-            if entry.file.is_dir() {
-                sidecar::remove(root, entry.path.as_str())?;
-            } else {
-                disk::remove_stale(&entry.file);
-            }
-        }
-        report.wrote.extend(sidecar::write_all(stage, &self.stale)?);
+    fn write(
+        &self,
+        stage: &Stage<'_>,
+        output: &Output<'_>,
+        report: &mut BuildReport,
+    ) -> Result<(), RunError> {
+        output.tidy(self.leftovers)?;
+        report
+            .wrote
+            .extend(sidecar::write_all(stage, output, &self.stale)?);
         if let Some(dataset) = &self.registry {
-            sidecar::put(root, REGISTRY_DATASET, dataset)?;
+            output.put(REGISTRY_DATASET, dataset)?;
             report.wrote.push(REGISTRY_DATASET.to_owned());
         }
         for path in &self.orphans {
-            sidecar::remove(root, path)?;
+            output.remove(path)?;
             report.removed.push((*path).to_owned());
         }
         Ok(())
@@ -507,6 +667,7 @@ impl<'a> Datasets<'a> {
 
 fn write(
     stage: &Stage<'_>,
+    output: &Output<'_>,
     options: &BuildOptions<'_>,
     old: Option<&OldIndex>,
     joined: &Joined,
@@ -541,12 +702,11 @@ fn write(
             (integrity, sequence, true)
         }
     };
-    datasets.write(stage, report)?;
+    datasets.write(stage, output, report)?;
     if is_new {
         let bytes = publish::render(&joined.content, &integrity)
             .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
-        disk::replace(&stage.registry.root.join(INDEX), &bytes)
-            .map_err(|e| RunError::new(format!("{INDEX}: cannot be written: {e}")))?;
+        output.index(&bytes)?;
         report.wrote.push(INDEX.to_owned());
     }
     report.outcome = if unchanged.is_some() {

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::RunError;
 use super::judge::{Judged, Outcome, Stage};
+use super::publishers::{Known, refuse_strangers};
 use crate::check::Place;
 use crate::finding::Finding;
 use crate::model::{ArtifactType, Coordinate, RegistryPath, Timestamp, Version};
-use crate::policy::{LedgerEntry, LedgerRef, Lifecycle};
+use crate::policy::{LedgerEntry, LedgerRef, Lifecycle, StatusLedger};
 use crate::project::{CartridgeEntry, Projected, RegistryStatus, TemplateEntry};
 use crate::publish::{Content, GENERATED_NEVER, Published};
 use crate::registry::LEDGER_FILE;
@@ -25,10 +27,11 @@ pub(super) struct Joined {
 pub(super) fn join(
     stage: &Stage<'_>,
     judged: Vec<Judged>,
+    known: &Known<'_>,
     templates: Vec<TemplateEntry>,
     mut warnings: Vec<Finding>,
     report: &mut BuildReport,
-) -> Joined {
+) -> Result<Joined, RunError> {
     let seen: BTreeSet<String> = judged.iter().map(|j| j.path.clone()).collect();
     let mut used_waivers = BTreeSet::new();
     let mut accepted: Vec<(Projected, Vec<Finding>)> = Vec::new();
@@ -53,21 +56,17 @@ pub(super) fn join(
             }),
         }
     }
-    for (path, published) in missing(stage, &seen) {
+    for (path, message) in missing(stage, &seen) {
         let mut findings = Vec::new();
-        let message = format!(
-            "expected the published file ({}), found none",
-            published.sha256
-        );
         super::judge::report(
             &stage.registry.policy,
             "history-removed",
-            path,
+            &path,
             Place::file(),
             message,
             &mut findings,
         );
-        if let Some(one) = stage.found(path, findings) {
+        if let Some(one) = stage.found(&path, findings) {
             used_waivers.extend(one.waivers);
             rejected.push(Rejected {
                 path: one.path,
@@ -76,10 +75,11 @@ pub(super) fn join(
         }
     }
     duplicates(stage, &mut accepted, &mut rejected);
+    refuse_strangers(stage, known, &mut accepted, &mut rejected)?;
 
     // Malware must be removable: what the ledger calls withdrawn is left out without failing the run.
     for one in rejected {
-        if has_error(&one.findings) && !is_withdrawn(stage, &one.path) {
+        if has_error(&one.findings) && !is_withdrawn(stage.withdrawn, &one.path) {
             let (errors, rest) = one
                 .findings
                 .into_iter()
@@ -137,11 +137,11 @@ pub(super) fn join(
         || GENERATED_NEVER.to_owned(),
         |newest| newest.to_millis().as_str().to_owned(),
     );
-    Joined {
+    Ok(Joined {
         content: Content::new(generated_at, entries, templates),
         retired,
         stale,
-    }
+    })
 }
 
 fn accepted_line(entry: &CartridgeEntry) -> Accepted {
@@ -155,28 +155,37 @@ fn accepted_line(entry: &CartridgeEntry) -> Accepted {
     }
 }
 
-/// The published paths that the tree lacks and the ledger does not call withdrawn.
-fn missing<'a>(stage: &'a Stage<'_>, seen: &BTreeSet<String>) -> Vec<(&'a str, &'a Published)> {
-    stage
-        .published
+/// The published paths that the tree lacks and the ledger does not call withdrawn, and what there is to say.
+fn missing(stage: &Stage<'_>, seen: &BTreeSet<String>) -> Vec<(String, String)> {
+    let by_commits = stage
+        .wrongs
         .iter()
-        .filter(|(path, _)| !seen.contains(**path) && !is_withdrawn(stage, path))
-        .map(|(path, published)| (*path, *published))
-        .collect()
+        .map(|(path, wrong)| (path.clone(), wrong.message.clone()));
+    let by_index = stage.published.iter().map(|(path, published)| {
+        let message = format!(
+            "expected the published file ({}), found none",
+            published.sha256
+        );
+        ((*path).to_owned(), message)
+    });
+    let mut all: BTreeMap<String, String> = by_index
+        .filter(|(path, _)| !is_withdrawn(stage.withdrawn, path))
+        .collect();
+    // These were weighed by the ledger of before.
+    all.extend(by_commits);
+    all.retain(|path, _| !seen.contains(path));
+    all.into_iter().collect()
 }
 
-fn is_withdrawn(stage: &Stage<'_>, path: &str) -> bool {
+/// Whether a ledger calls the cartridge of this path withdrawn.
+pub(super) fn is_withdrawn(ledger: &StatusLedger, path: &str) -> bool {
     let coordinate = RegistryPath::try_from(path)
         .ok()
         .and_then(|p| Coordinate::of_path(&p).ok());
     coordinate
         .and_then(|c| {
-            ledger_entry(
-                stage,
-                c.publisher.as_str(),
-                c.id.as_str(),
-                c.version.as_str(),
-            )
+            let (publisher, id) = (c.publisher.as_str(), c.id.as_str());
+            ledger.entry(ArtifactType::Agent, publisher, id, c.version.as_str())
         })
         .is_some_and(|entry| entry.status == Lifecycle::Withdrawn)
 }

@@ -1,17 +1,18 @@
 //! One file of the registry → its outcome. Runs on many threads, so it shares nothing but what it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 
+use super::output::Output;
+use super::past::Wrong;
 use super::sidecar::{self, Derived};
 use crate::check::{self, Checked, Place, Settings, Sink};
 use crate::container::Refusal;
-use crate::discover::{Entry, Oddity, OddityKind, SIDECAR};
-use crate::disk::{self, ReadError};
+use crate::discover::{Entry, Oddity, OddityKind, Tree};
+use crate::disk::ReadError;
 use crate::finding::{Finding, Severity};
-use crate::lance;
+use crate::git::{Bounds, MOST_ENTRIES};
 use crate::model::{Coordinate, RegistryPath, Timestamp, Trust};
-use crate::policy::Policy;
+use crate::policy::{Policy, StatusLedger};
 use crate::project::{self, Projected};
 use crate::publish::Published;
 use crate::registry::Registry;
@@ -52,6 +53,23 @@ pub(super) struct Stage<'a> {
     pub now: &'a Timestamp,
     /// What was published before, by path.
     pub published: BTreeMap<&'a str, &'a Published>,
+    /// The paths of the tree's symbolic links.
+    pub links: BTreeSet<&'a str>,
+    /// What the commits since the base do to published paths.
+    pub wrongs: BTreeMap<String, Wrong>,
+    /// The ledger that says what may be gone: that of the base where there is one.
+    pub withdrawn: &'a StatusLedger,
+    /// What ends long work.
+    pub expired: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// The symbolic links of a tree.
+pub(super) fn links(tree: &Tree) -> BTreeSet<&str> {
+    tree.oddities
+        .iter()
+        .filter(|odd| odd.kind == OddityKind::Symlink)
+        .map(|odd| odd.path.as_str())
+        .collect()
 }
 
 /// Reports for a rule that no single cartridge can trip.
@@ -103,6 +121,14 @@ pub(super) fn minimum_trust(policy: &Policy, path: &str, found: Trust, to: &mut 
 }
 
 impl Stage<'_> {
+    /// Bounds for one walk of trees.
+    pub fn bounds(&self) -> Bounds<'_> {
+        Bounds {
+            left: MOST_ENTRIES,
+            expired: self.expired,
+        }
+    }
+
     fn policy(&self) -> &Policy {
         &self.registry.policy
     }
@@ -111,10 +137,10 @@ impl Stage<'_> {
         report(self.policy(), code, path, Place::file(), message, to);
     }
 
-    /// Judges one `.acx` file.
-    pub fn cartridge(&self, entry: &Entry) -> Judged {
+    /// Judges one `.acx` file; whether its dataset is up to date is asked of the output.
+    pub fn cartridge(&self, entry: &Entry, output: &Output<'_>) -> Judged {
         let path = entry.path.as_str();
-        let bytes = match disk::read(&entry.file, self.policy().limits.file_bytes) {
+        let bytes = match self.read(entry) {
             Ok(bytes) => bytes,
             Err(e) => return self.unread(path, &e),
         };
@@ -130,7 +156,7 @@ impl Stage<'_> {
             Err(refusal) => return unverifiable(refusal.0, waivers),
         };
         let outcome = match judgement.admitted.take() {
-            Some(admitted) => match self.indexable(entry, &admitted, &mut judgement.findings) {
+            Some(admitted) => match self.indexable(entry, output, &admitted, &mut judgement.findings) {
                 Ok(indexable) => Outcome::Accepted(Box::new(indexable)),
                 Err(reason) => return unverifiable(reason, waivers),
             },
@@ -146,8 +172,13 @@ impl Stage<'_> {
 
     /// Judges one `.acx` file again, for its content alone.
     pub fn admit(&self, entry: &Entry) -> Option<Box<Admitted>> {
-        let bytes = disk::read(&entry.file, self.policy().limits.file_bytes).ok()?;
+        let bytes = self.read(entry).ok()?;
         self.judge(&entry.path, &bytes).0.ok()?.admitted
+    }
+
+    fn read(&self, entry: &Entry) -> Result<Vec<u8>, ReadError> {
+        let most = self.policy().limits.file_bytes;
+        self.registry.source.read(entry, most)
     }
 
     fn judge(
@@ -174,6 +205,7 @@ impl Stage<'_> {
     fn indexable(
         &self,
         entry: &Entry,
+        output: &Output<'_>,
         admitted: &Admitted,
         findings: &mut Vec<Finding>,
     ) -> Result<Indexable, String> {
@@ -190,10 +222,9 @@ impl Stage<'_> {
                     self.report("lance-other-engine", path, message, findings);
                 }
                 Derived::Dataset { records, dataset } => {
-                    let at = entry.file.with_file_name(SIDECAR);
-                    stale = !lance::matches(&dataset, &at).unwrap_or(false);
-                    projected.entry.memories =
-                        Some(sidecar::memories_entry(path, records.len(), &dataset));
+                    let memories = sidecar::memories_entry(path, records.len(), &dataset);
+                    stale = !output.has(&memories.path, &dataset);
+                    projected.entry.memories = Some(memories);
                 }
             }
         }
@@ -212,11 +243,17 @@ impl Stage<'_> {
                 &mut findings,
             );
         }
-        match private_key(entry) {
-            Ok(None) => {}
-            Ok(Some(offset)) => {
-                let message = format!("a PEM block of a private key begins at byte {offset}");
-                self.report("registry-secret", path, message, &mut findings);
+        match self.read(entry) {
+            Ok(bytes) => {
+                if let Some(offset) = secret::private_key_head(&bytes) {
+                    let message = format!("a PEM block of a private key begins at byte {offset}");
+                    self.report("registry-secret", path, message, &mut findings);
+                }
+            }
+            Err(ReadError::TooLarge(bytes)) => {
+                let most = self.policy().limits.file_bytes;
+                let message = format!("the file has {bytes} bytes, at most {most} are accepted");
+                self.report("registry-file-too-large", path, message, &mut findings);
             }
             Err(e) => return Some(self.unread(path, &e)),
         }
@@ -234,6 +271,10 @@ impl Stage<'_> {
             OddityKind::Special => (
                 "registry-symlink",
                 "expected a file or a folder, found a pipe, a socket or a device",
+            ),
+            OddityKind::Submodule => (
+                "registry-symlink",
+                "expected a file or a folder, found a submodule",
             ),
             OddityKind::Folder => (
                 "registry-path",
@@ -327,8 +368,7 @@ impl Stage<'_> {
             }
         }
         // Nothing is written through a link, so a cartridge with one in its dataset's place cannot be indexed whole.
-        let dataset = path.below(&self.registry.root).with_file_name(SIDECAR);
-        if self.policy().sidecars_enabled && dataset.is_symlink() {
+        if self.policy().sidecars_enabled && self.links.contains(sidecar::path_beside(text).as_str()) {
             let message = "a symbolic link stands where the cartridge's dataset goes";
             self.report("registry-symlink", text, message, findings);
         }
@@ -338,6 +378,9 @@ impl Stage<'_> {
 
     /// Published once, never changed: the file's hash is the one that was signed, and so is the content's.
     fn history(&self, path: &str, checked: Option<&Checked>, findings: &mut Vec<Finding>) {
+        if let Some(wrong) = self.wrongs.get(path) {
+            return self.report(wrong.code, path, wrong.message.as_str(), findings);
+        }
         let Some(published) = self.published.get(path) else {
             return;
         };
@@ -385,28 +428,5 @@ impl Stage<'_> {
             }
         }
         used
-    }
-}
-
-/// The offset of a private key in a file of any size, read in pieces that overlap by the longest head line.
-fn private_key(entry: &Entry) -> Result<Option<u64>, ReadError> {
-    const PIECE: usize = 1 << 20;
-    let mut file = disk::open(&entry.file)?;
-    let mut window: Vec<u8> = Vec::new();
-    let mut start = 0_u64;
-    loop {
-        let taken = (&mut file)
-            .take(PIECE as u64)
-            .read_to_end(&mut window)
-            .map_err(ReadError::Io)?;
-        if let Some(at) = secret::private_key_head(&window) {
-            return Ok(Some(start + at as u64));
-        }
-        if taken == 0 {
-            return Ok(None);
-        }
-        let done = window.len().saturating_sub(secret::LONGEST_HEAD);
-        window.drain(..done);
-        start += done as u64;
     }
 }

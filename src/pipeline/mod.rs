@@ -5,11 +5,17 @@ mod build;
 mod files;
 mod join;
 mod judge;
+mod output;
+mod past;
+mod publishers;
 mod search;
 mod sidecar;
 mod verify;
 
-pub use build::{BuildOptions, Mode, build};
+use crate::git::GitError;
+
+pub use build::{Base, BuildOptions, Mode, build, check_history};
+pub use output::{Output, Staged};
 pub use files::{NotMaterialized, check_files, materialize};
 pub use search::{Hit, Query, SearchReport, search};
 pub use verify::{IndexReport, KeySource, Pins, Present, verify_index};
@@ -25,6 +31,12 @@ impl std::fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
+
+impl From<GitError> for RunError {
+    fn from(error: GitError) -> Self {
+        Self(error.message)
+    }
+}
 
 impl RunError {
     pub(crate) fn new(message: impl Into<String>) -> Self {

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::judge::Stage;
+use super::judge::{Stage, links};
 use super::sidecar::{self, Derived};
 use super::{RunError, pool};
 use crate::discover;
@@ -75,12 +75,18 @@ pub fn search(
             embed::ENGINE
         )));
     }
-    let tree = discover::walk(&registry.root)
+    let tree = registry
+        .source
+        .list()
         .map_err(|e| RunError::new(format!("cannot walk the registry: {e}")))?;
     let stage = Stage {
         registry,
         now,
         published: std::collections::BTreeMap::new(),
+        links: links(&tree),
+        wrongs: std::collections::BTreeMap::new(),
+        withdrawn: &registry.ledger,
+        expired: &crate::git::unbounded,
     };
     let found: Vec<Found> = pool(jobs)?.install(|| {
         tree.cartridges

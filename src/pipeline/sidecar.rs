@@ -1,7 +1,8 @@
 //! The Lance datasets of a registry: one beside each cartridge with memory, and, where the policy asks for it, one of
 //! all rows at the root. Derived from admitted cartridges alone, so a dataset that anyone changed is made again.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
@@ -10,10 +11,11 @@ use rayon::prelude::*;
 
 use super::RunError;
 use super::judge::Stage;
+use super::output::Output;
 use crate::container::Cartridge;
 use crate::discover::{Entry, REGISTRY_DATASET, SIDECAR};
 use crate::lance::{self, Dataset};
-use crate::model::{Digest, RegistryPath, Timestamp, json};
+use crate::model::{Digest, Timestamp, json};
 use crate::project::{CartridgeEntry, Memories, MemoryRecord, embed, memories};
 use crate::verdict::Admitted;
 
@@ -98,27 +100,21 @@ pub(super) fn memories_entry(cartridge: &str, rows: usize, dataset: &Dataset) ->
 /// Gives the paths that were written.
 pub(super) fn write_all(
     stage: &Stage<'_>,
-    stale: &[&CartridgeEntry],
+    output: &Output<'_>,
+    stale: &[(&CartridgeEntry, &Entry)],
 ) -> Result<Vec<String>, RunError> {
     let written: Vec<Option<String>> = stale
         .par_iter()
-        .map(|entry| {
+        .map(|(entry, file)| {
             let path = path_beside(&entry.path);
-            let dataset = match derive_again(stage, entry)? {
+            let dataset = match derive_again(stage, entry, file)? {
                 Derived::Dataset { dataset, .. } => dataset,
                 _ => return Err(changed(&entry.path)),
             };
-            Ok(put(&stage.registry.root, &path, &dataset)?.then_some(path))
+            Ok(output.put(&path, &dataset)?.then_some(path))
         })
         .collect::<Result<_, RunError>>()?;
     Ok(written.into_iter().flatten().collect())
-}
-
-/// Swaps one dataset in, whole. Whether it was another before.
-pub(super) fn put(root: &Path, path: &str, dataset: &Dataset) -> Result<bool, RunError> {
-    let at = root.join(path);
-    let fails = |e: std::io::Error| RunError::new(format!("{path}: cannot be written: {e}"));
-    lance::write(dataset, &at).map_err(fails)
 }
 
 fn changed(path: &str) -> RunError {
@@ -127,15 +123,13 @@ fn changed(path: &str) -> RunError {
     ))
 }
 
-fn derive_again(stage: &Stage<'_>, entry: &CartridgeEntry) -> Result<Derived, RunError> {
-    let path =
-        RegistryPath::try_from(entry.path.as_str()).map_err(|e| RunError::new(e.to_string()))?;
-    let file = Entry {
-        file: path.below(&stage.registry.root),
-        path,
-    };
+fn derive_again(
+    stage: &Stage<'_>,
+    entry: &CartridgeEntry,
+    file: &Entry,
+) -> Result<Derived, RunError> {
     let admitted = stage
-        .admit(&file)
+        .admit(file)
         .filter(|admitted| admitted.cartridge().sha256 == entry.sha256)
         .ok_or_else(|| changed(&entry.path))?;
     derive(&admitted).map_err(|e| RunError::new(format!("{}: {e}", entry.path)))
@@ -145,15 +139,20 @@ fn derive_again(stage: &Stage<'_>, entry: &CartridgeEntry) -> Result<Derived, Ru
 pub(super) fn registry_dataset(
     stage: &Stage<'_>,
     entries: &[CartridgeEntry],
+    files: &BTreeMap<&str, &Entry>,
     made: &Timestamp,
 ) -> Result<Option<Dataset>, RunError> {
-    let with_rows: Vec<&CartridgeEntry> = entries.iter().filter(|e| e.memories.is_some()).collect();
+    let with_rows: Vec<(&CartridgeEntry, &Entry)> = entries
+        .iter()
+        .filter(|e| e.memories.is_some())
+        .filter_map(|e| Some((e, *files.get(e.path.as_str())?)))
+        .collect();
     if with_rows.is_empty() {
         return Ok(None);
     }
     let derived: Vec<Vec<MemoryRecord>> = with_rows
         .par_iter()
-        .map(|entry| match derive_again(stage, entry)? {
+        .map(|(entry, file)| match derive_again(stage, entry, file)? {
             Derived::Dataset { records, .. } => Ok(records),
             _ => Err(changed(&entry.path)),
         })
@@ -162,7 +161,7 @@ pub(super) fn registry_dataset(
         with_rows
             .iter()
             .zip(&derived)
-            .flat_map(|(entry, rows)| rows.iter().map(|_| *entry))
+            .flat_map(|((entry, _), rows)| rows.iter().map(|_| *entry))
     };
     let column = |of: fn(&CartridgeEntry) -> &str| {
         memories::utf8(sources().map(move |entry| Some(of(entry))))
@@ -211,15 +210,4 @@ pub(super) fn digest_from_bytes(bytes: &[u8]) -> Option<Digest> {
         Derived::Dataset { dataset, .. } => Some(dataset.digest()),
         _ => None,
     }
-}
-
-/// Removes a dataset whose cartridge is gone or rejected.
-pub(super) fn remove(root: &Path, path: &str) -> Result<(), RunError> {
-    let at: PathBuf = root.join(path);
-    lance::remove(&at).map_err(|e| RunError::new(format!("{path}: cannot be removed: {e}")))?;
-    // A version folder that holds nothing more is nothing that git would keep.
-    if let Some(parent) = at.parent() {
-        let _ = std::fs::remove_dir(parent);
-    }
-    Ok(())
 }

@@ -18,9 +18,12 @@ use crate::model::{
 use super::{ConfigError, bounded};
 
 const FILE: &str = "acx-registry.toml";
+/// The rule whose level `[publishers] continuity` sets.
+const CONTINUITY: &str = "history-publisher-key";
 
 /// Every key, by section. `[rules]` is open: its keys are the rules' codes.
 pub(super) const KNOWN: &[(&str, &[&str])] = &[
+    ("branches", &["guarded"]),
     ("index", &["keys", "expires_days"]),
     (
         "limits",
@@ -33,6 +36,7 @@ pub(super) const KNOWN: &[(&str, &[&str])] = &[
             "text_bytes",
         ],
     ),
+    ("publishers", &["continuity", "pins"]),
     ("registry", &["id"]),
     ("rules", &[]),
     ("sidecars", &["enabled", "registry"]),
@@ -127,6 +131,10 @@ pub struct Policy {
     pub sidecars_enabled: bool,
     /// `[sidecars] registry`: one Lance dataset of the whole registry.
     pub sidecars_registry: bool,
+    /// `[branches] guarded`: the names of branches, with `*` for any part of one; empty = the default branch.
+    pub guarded: Vec<String>,
+    /// `[publishers.pins]`: the keys of a publisher, in place of those its first cartridges were signed by.
+    pub publisher_pins: BTreeMap<PublisherId, Vec<KeyId>>,
 }
 
 impl Default for Policy {
@@ -141,6 +149,8 @@ impl Default for Policy {
             index_expires_days: None,
             sidecars_enabled: true,
             sidecars_registry: false,
+            guarded: Vec::new(),
+            publisher_pins: BTreeMap::new(),
         }
     }
 }
@@ -250,6 +260,33 @@ impl Reader<'_> {
                 let days = self.integer(&dotted, value, 1..=3650)?;
                 policy.index_expires_days = u32::try_from(days).ok();
             }
+            ("branches", "guarded") => policy.guarded = self.branches(&dotted, value)?,
+            ("publishers", "continuity") => {
+                let level = match self.string(&dotted, value)? {
+                    "enforce" => Level::Error,
+                    "warn" => Level::Warning,
+                    _ => return Err(self.expected(&dotted, r#""enforce" or "warn""#, value)),
+                };
+                let rule = self.rule(&dotted, CONTINUITY, &key.span())?;
+                if level != Level::from(rule.level) {
+                    policy.levels.insert(rule.code, level);
+                }
+            }
+            ("publishers", "pins") => {
+                let Some(table) = value.get_ref().as_table() else {
+                    return Err(self.expected(&dotted, "a table of publishers and their keys", value));
+                };
+                for (key, value) in table {
+                    let dotted = self::dotted(&dotted, key.get_ref());
+                    let publisher = PublisherId::try_from(key.get_ref().as_ref())
+                        .map_err(|e| self.refuse(&dotted, &key.span(), format!("{e}; correct it")))?;
+                    let keys = self.keys(&dotted, value)?;
+                    if keys.is_empty() {
+                        return Err(self.expected(&dotted, "at least one key id", value));
+                    }
+                    policy.publisher_pins.insert(publisher, keys);
+                }
+            }
             ("sidecars", "enabled") => policy.sidecars_enabled = self.boolean(&dotted, value)?,
             ("sidecars", "registry") => policy.sidecars_registry = self.boolean(&dotted, value)?,
             _ => return Err(self.unknown(section, name, &key.span())),
@@ -277,6 +314,27 @@ impl Reader<'_> {
             return Err(self.refuse(dotted, &value.span(), message));
         }
         Ok(level)
+    }
+
+    /// Names of branches without `refs/heads/`, or `*` for every reference.
+    fn branches(&self, dotted: &str, value: &Value<'_>) -> Result<Vec<String>, ConfigError> {
+        let expected = "an array of branch names such as \"main\" or \"release/*\"";
+        let Some(items) = value.get_ref().as_array().filter(|items| !items.is_empty()) else {
+            return Err(self.expected(dotted, expected, value));
+        };
+        items
+            .iter()
+            .map(|item| {
+                let name = self.string(dotted, item)?;
+                let plain = name.replace('*', "x");
+                let reference = format!("refs/heads/{plain}");
+                let valid = gix::validate::reference::name(reference.as_str().into()).is_ok();
+                if !valid || name.starts_with("refs/") {
+                    return Err(self.expected(dotted, expected, item));
+                }
+                Ok(name.to_owned())
+            })
+            .collect()
     }
 
     fn keys(&self, dotted: &str, value: &Value<'_>) -> Result<Vec<KeyId>, ConfigError> {

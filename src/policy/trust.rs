@@ -140,6 +140,13 @@ impl TrustedKey {
         self.revocation_reason == Some(RevocationReason::KeyCompromise)
     }
 
+    /// Whether this is, in use, a key of that publisher.
+    pub fn lists(&self, publisher: &PublisherId) -> bool {
+        self.status == KeyStatus::Active
+            && self.revocation_reason.is_none()
+            && self.publisher.as_str() == publisher.as_str()
+    }
+
     /// Whether a signature by this key proves that `publisher` signed. Publisher ids are compared as text: a key for
     /// `io.github.alice/project` does not speak for `io.github.alice`, nor the other way round.
     ///
@@ -231,6 +238,22 @@ impl TrustRegistry {
             }
         }
         Ok(Self { keys })
+    }
+
+    /// Whether one of two keys took the place of the other, both being this publisher's where they have an entry.
+    pub fn rotates(&self, publisher: &PublisherId, one: &KeyId, other: &KeyId) -> bool {
+        let names = |entry: Option<&TrustedKey>, key: &KeyId| {
+            entry.is_some_and(|entry| {
+                entry.publisher.as_str() == publisher.as_str()
+                    && (entry.rotated_from.as_ref() == Some(key)
+                        || entry.rotated_to.as_ref() == Some(key))
+            })
+        };
+        let (a, b) = (self.get(one), self.get(other));
+        let foreign = |entry: Option<&TrustedKey>| {
+            entry.is_some_and(|entry| entry.publisher.as_str() != publisher.as_str())
+        };
+        !foreign(a) && !foreign(b) && (names(a, other) || names(b, one))
     }
 
     /// The entry of a key.

@@ -18,6 +18,7 @@ mod container_extra_column;
 mod container_format_version;
 mod container_inflate;
 mod container_length;
+mod container_lfs_pointer;
 mod container_limit;
 mod container_missing;
 mod container_not_sqlite;
@@ -26,7 +27,12 @@ mod container_too_large;
 mod container_value_type;
 mod harness_json;
 mod harness_schema;
+mod history_branch;
+mod history_budget;
 mod history_changed;
+mod history_index;
+mod history_policy;
+mod history_publisher_key;
 mod history_removed;
 mod integrity_alias;
 mod integrity_duplicate_row;
@@ -65,6 +71,8 @@ mod policy_minimum_trust;
 mod policy_waiver;
 mod registry_coordinate;
 mod registry_duplicate;
+mod registry_file_too_large;
+mod registry_line_endings;
 mod registry_not_indexed;
 mod registry_path;
 mod registry_secret;
@@ -110,6 +118,7 @@ pub const RULES: &[&Rule] = &[
     &container_format_version::RULE,
     &container_inflate::RULE,
     &container_length::RULE,
+    &container_lfs_pointer::RULE,
     &container_limit::RULE,
     &container_missing::RULE,
     &container_not_sqlite::RULE,
@@ -188,6 +197,8 @@ pub const RULES: &[&Rule] = &[
     &cartridge_secret::RULE,
     &registry_coordinate::RULE,
     &registry_duplicate::RULE,
+    &registry_file_too_large::RULE,
+    &registry_line_endings::RULE,
     &registry_not_indexed::RULE,
     &registry_path::RULE,
     &registry_secret::RULE,
@@ -195,7 +206,12 @@ pub const RULES: &[&Rule] = &[
     &registry_symlink::RULE,
     &registry_template::RULE,
     &registry_unreadable_name::RULE,
+    &history_branch::RULE,
+    &history_budget::RULE,
     &history_changed::RULE,
+    &history_index::RULE,
+    &history_policy::RULE,
+    &history_publisher_key::RULE,
     &history_removed::RULE,
     &policy_lapsed::RULE,
     &policy_minimum_trust::RULE,

@@ -1,0 +1,331 @@
+//! The git repository that a registry lies in: its objects, its history, its branches, and commits of our own.
+//!
+//! Everything is read through gix; no program is run and nothing in the repository's configuration is executed.
+
+mod history;
+mod objects;
+mod tree;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gix::bstr::ByteSlice as _;
+use gix::hash::{Kind as HashKind, ObjectId, oid};
+use gix::sec::Trust;
+
+pub use history::{NewCommit, between, is_ancestor, merge_base};
+pub use objects::{BlobError, CommitParts, Objects, Reader};
+pub use tree::{
+    Bounds, Change, Leaf, MOST_ENTRIES, Mode, TreeEntry, diff, entries, lookup, unbounded, walk,
+};
+pub use write::{Edit, Identity, commit, edit_tree, move_branch, write_blob};
+
+/// Git could not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitError {
+    /// What went wrong.
+    pub message: String,
+    /// The time was up before it was done.
+    pub expired: bool,
+}
+
+impl GitError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            expired: false,
+        }
+    }
+
+    pub(crate) fn expired() -> Self {
+        Self {
+            message: "the time was up".to_owned(),
+            expired: true,
+        }
+    }
+}
+
+impl std::fmt::Display for GitError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for GitError {}
+
+impl From<gix::Error> for GitError {
+    fn from(error: gix::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// What git's environment says of where objects are; see `git help git`.
+#[derive(Debug, Clone, Default)]
+pub struct ObjectFolders {
+    /// `GIT_OBJECT_DIRECTORY`: during a push, the quarantine.
+    pub first: Option<PathBuf>,
+    /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`, split.
+    pub others: Vec<PathBuf>,
+}
+
+/// A repository.
+#[derive(Debug)]
+pub struct Repo {
+    inner: gix::ThreadSafeRepository,
+    /// Its objects.
+    pub objects: Arc<Objects>,
+}
+
+impl Repo {
+    /// Opens the repository whose work tree or git folder this is.
+    ///
+    /// # Errors
+    /// When it is none, or cannot be read.
+    pub fn open(at: &Path, folders: &ObjectFolders) -> Result<Self, GitError> {
+        // Ownership decides what git would run for its configuration; nothing is run here.
+        let options = gix::open::Options::default().with(Trust::Full);
+        let inner = gix::ThreadSafeRepository::open_opts(at, options)
+            .map_err(|e| GitError::new(format!("{}: {e}", at.display())))?;
+        let local = inner.to_thread_local();
+        let own = local.common_dir().join("objects");
+        let mut stores: Vec<PathBuf> = Vec::new();
+        for folder in folders.first.iter().chain([&own]).chain(&folders.others) {
+            // A folder that is named and not there holds nothing: git passes over it as well.
+            if folder.is_dir() && !stores.contains(folder) {
+                stores.push(folder.clone());
+            }
+        }
+        let objects = Arc::new(Objects::open(&stores, local.object_hash())?);
+        Ok(Self { inner, objects })
+    }
+
+    /// The repository that a folder lies in, if it lies in one.
+    ///
+    /// # Errors
+    /// When there is one and it cannot be read.
+    pub fn discover(folder: &Path) -> Result<Option<Self>, GitError> {
+        let absolute = std::path::absolute(folder)
+            .map_err(|e| GitError::new(format!("{}: {e}", folder.display())))?;
+        for place in absolute.ancestors() {
+            if place.join(".git").symlink_metadata().is_ok() || is_git_folder(place) {
+                return Self::open(place, &ObjectFolders::default()).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn local(&self) -> gix::Repository {
+        self.inner.to_thread_local()
+    }
+
+    /// The hash that names objects.
+    pub fn hash_kind(&self) -> HashKind {
+        self.objects.kind()
+    }
+
+    /// This work tree's own git folder.
+    pub fn git_dir(&self) -> PathBuf {
+        self.local().git_dir().to_path_buf()
+    }
+
+    /// The git folder that all work trees share.
+    pub fn common_dir(&self) -> PathBuf {
+        self.local().common_dir().to_path_buf()
+    }
+
+    /// The root of the work tree; `None` in a bare repository.
+    pub fn work_dir(&self) -> Option<PathBuf> {
+        self.local().workdir().map(Path::to_path_buf)
+    }
+
+    /// Where a folder of the work tree stands in the repository: `""` for its root, else `a/b`.
+    ///
+    /// # Errors
+    /// When it is not in the work tree.
+    pub fn prefix(&self, folder: &Path) -> Result<String, GitError> {
+        let fails = |e: std::io::Error| GitError::new(format!("{}: {e}", folder.display()));
+        let folder = folder.canonicalize().map_err(fails)?;
+        let root = self
+            .work_dir()
+            .ok_or_else(|| GitError::new("a bare repository has no work tree"))?
+            .canonicalize()
+            .map_err(fails)?;
+        let below = folder.strip_prefix(&root).map_err(|_| {
+            GitError::new(format!(
+                "{} is not in the work tree {}",
+                folder.display(),
+                root.display()
+            ))
+        })?;
+        below
+            .to_str()
+            .map(|text| text.replace('\\', "/"))
+            .ok_or_else(|| GitError::new(format!("{}: not a Unicode path", folder.display())))
+    }
+
+    /// The commit that a revision names.
+    ///
+    /// # Errors
+    /// When there is none of that name, or it is no commit.
+    pub fn resolve(&self, revision: &str) -> Result<ObjectId, GitError> {
+        let local = self.local();
+        let id = local
+            .rev_parse_single(revision.as_bytes().as_bstr())
+            .map_err(|e| {
+                GitError::new(format!(
+                    "the revision {:?} is not known here: {e}",
+                    crate::model::shorten(revision)
+                ))
+            })?
+            .detach();
+        self.objects.peel(&id)?.ok_or_else(|| {
+            GitError::new(format!(
+                "the revision {:?} is no commit",
+                crate::model::shorten(revision)
+            ))
+        })
+    }
+
+    /// The commit that a reference of this full name points at; `None` where there is no such reference.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn tip(&self, name: &str) -> Result<Option<ObjectId>, GitError> {
+        let local = self.local();
+        let found = local
+            .try_find_reference(name)
+            .map_err(|e| GitError::new(format!("{name}: {e}")))?;
+        let Some(mut found) = found else {
+            return Ok(None);
+        };
+        let id = found
+            .peel_to_id()
+            .map_err(|e| GitError::new(format!("{name}: {e}")))?
+            .detach();
+        self.objects.peel(&id)
+    }
+
+    /// The commit of `HEAD`; `None` before the first commit.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn head(&self) -> Result<Option<ObjectId>, GitError> {
+        let local = self.local();
+        let head = local.head()?;
+        Ok(head.id().map(gix::Id::detach))
+    }
+
+    /// The full name of the branch that `HEAD` names, whether or not it has a commit; `None` where `HEAD` is detached.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn head_branch(&self) -> Result<Option<String>, GitError> {
+        let local = self.local();
+        Ok(local
+            .head()?
+            .referent_name()
+            .map(|name| name.as_bstr().to_string()))
+    }
+
+    /// The full names of all branches.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn branches(&self) -> Result<Vec<String>, GitError> {
+        let local = self.local();
+        let platform = local.references()?;
+        let mut names = Vec::new();
+        for reference in platform.local_branches()? {
+            names.push(reference?.name().as_bstr().to_string());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// A yes-or-no setting of the git configuration; `None` where it is not set.
+    ///
+    /// # Errors
+    /// When it is neither yes nor no.
+    pub fn setting(&self, key: &str) -> Result<Option<bool>, GitError> {
+        let local = self.local();
+        local
+            .config_snapshot()
+            .try_boolean(key)
+            .map_err(|e| GitError::new(format!("the git configuration's {key}: {e}")))
+    }
+
+    /// Name and mail address that git would commit as, where the configuration says.
+    pub fn identity(&self) -> Option<Identity> {
+        let local = self.local();
+        let signature = local.committer()?.ok()?;
+        Some(Identity {
+            name: signature.name.to_str_lossy().into_owned(),
+            email: signature.email.to_str_lossy().into_owned(),
+        })
+    }
+
+    /// Whether the repository holds only the newest part of its history.
+    pub fn is_shallow(&self) -> bool {
+        self.local().is_shallow().unwrap_or(true)
+    }
+
+    /// Git's index of the work tree.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn index(&self) -> Result<gix::index::File, GitError> {
+        let local = self.local();
+        let index = local.index_or_empty()?;
+        Ok(gix::index::File::clone(&index))
+    }
+
+    /// The id that a blob of these bytes has.
+    ///
+    /// # Errors
+    /// Where the hash finds the bytes to be a collision attack.
+    pub fn blob_id(&self, bytes: &[u8]) -> Result<ObjectId, GitError> {
+        blob_id(self.hash_kind(), bytes)
+    }
+}
+
+/// The id that a blob of these bytes has.
+///
+/// # Errors
+/// Where the hash finds the bytes to be a collision attack.
+pub fn blob_id(kind: HashKind, bytes: &[u8]) -> Result<ObjectId, GitError> {
+    gix::objs::compute_hash(kind, gix::objs::Kind::Blob, bytes)
+        .map_err(|e| GitError::new(e.to_string()))
+}
+
+/// Reads an object id of this repository's kind; `None` for the id of nothing, which is all zeros.
+///
+/// # Errors
+/// When the text is none.
+pub fn parse_id(kind: HashKind, text: &str) -> Result<Option<ObjectId>, GitError> {
+    let id = ObjectId::from_hex(text.as_bytes())
+        .ok()
+        .filter(|id| id.kind() == kind)
+        .ok_or_else(|| {
+            GitError::new(format!(
+                "expected an object id of {} hexadecimal digits, found {:?}",
+                kind.len_in_hex(),
+                crate::model::shorten(text)
+            ))
+        })?;
+    Ok((!id.is_null()).then_some(id))
+}
+
+/// The tree of a commit, or of nothing.
+///
+/// # Errors
+/// When the commit is missing or broken.
+pub fn tree_of(objects: &Objects, commit: Option<&oid>) -> Result<Option<ObjectId>, GitError> {
+    commit.map(|id| objects.tree_of(id)).transpose()
+}
+
+/// Whether this is a git folder itself, as a bare repository is.
+fn is_git_folder(place: &Path) -> bool {
+    ["objects", "refs"].iter().all(|name| place.join(name).is_dir())
+        && place.join("HEAD").symlink_metadata().is_ok()
+}

@@ -1,0 +1,275 @@
+//! Git's trees: listed, looked into, compared. Nothing here recurses, and every step counts against [`Bounds`], since a
+//! few kilobytes of trees that name each other can spell more files than there are atoms.
+
+use std::cmp::Ordering;
+
+use gix::hash::{ObjectId, oid};
+use gix::objs::TreeRefIter;
+use gix::objs::tree::EntryKind;
+
+use super::GitError;
+use super::objects::{Objects, Reader};
+
+/// Entries that one walk or comparison looks at.
+pub const MOST_ENTRIES: usize = 5_000_000;
+/// Folders below each other.
+const DEEPEST: usize = 256;
+
+/// What ends a walk before its end.
+pub struct Bounds<'a> {
+    /// Entries that may still be looked at.
+    pub left: usize,
+    /// Says that the time is up.
+    pub expired: &'a dyn Fn() -> bool,
+}
+
+impl Bounds<'_> {
+    /// Counts one step.
+    ///
+    /// # Errors
+    /// When nothing is left of the bounds.
+    pub fn step(&mut self) -> Result<(), GitError> {
+        // Asking the clock costs more than a step.
+        if self.left.is_multiple_of(256) && (self.expired)() {
+            return Err(GitError::expired());
+        }
+        self.left = self
+            .left
+            .checked_sub(1)
+            .ok_or_else(|| GitError::new(format!("more than {MOST_ENTRIES} entries")))?;
+        Ok(())
+    }
+}
+
+/// Never expires.
+pub fn unbounded() -> bool {
+    false
+}
+
+/// What a tree's entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// A folder.
+    Tree,
+    /// A file, executable or not.
+    Blob,
+    /// A symbolic link.
+    Link,
+    /// A submodule.
+    Commit,
+}
+
+/// Something at a path: what it is, and its object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leaf {
+    /// What it is.
+    pub mode: Mode,
+    /// Its object.
+    pub id: ObjectId,
+}
+
+/// One entry of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// The last part of the path.
+    pub name: Vec<u8>,
+    /// What stands there.
+    pub leaf: Leaf,
+}
+
+/// One difference between two trees. A moved file is a deletion and an addition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path, `/`-separated.
+    pub path: Vec<u8>,
+    /// What was there; never a folder.
+    pub old: Option<Leaf>,
+    /// What is there now; never a folder.
+    pub new: Option<Leaf>,
+}
+
+/// The entries of a tree, in git's order.
+///
+/// # Errors
+/// When the tree is missing or broken, out of order, or names something twice: then git and others would each see
+/// another tree in it.
+pub fn entries(reader: &Reader, id: &oid) -> Result<Vec<TreeEntry>, GitError> {
+    let bytes = reader.tree(id)?;
+    let mut list: Vec<TreeEntry> = Vec::new();
+    for entry in TreeRefIter::from_bytes(&bytes, id.kind()) {
+        let entry =
+            entry.map_err(|e| GitError::new(format!("the tree {id} cannot be read: {e}")))?;
+        let mode = match entry.mode.kind() {
+            EntryKind::Tree => Mode::Tree,
+            EntryKind::Blob | EntryKind::BlobExecutable => Mode::Blob,
+            EntryKind::Link => Mode::Link,
+            EntryKind::Commit => Mode::Commit,
+        };
+        let entry = TreeEntry {
+            name: entry.filename.to_vec(),
+            leaf: Leaf {
+                mode,
+                id: entry.oid.to_owned(),
+            },
+        };
+        if is_forbidden(&entry.name) {
+            return Err(GitError::new(format!(
+                "the tree {id} names {:?}, which no checkout can hold",
+                crate::model::shorten(&String::from_utf8_lossy(&entry.name))
+            )));
+        }
+        if list
+            .last()
+            .is_some_and(|last| order(last, &entry) != Ordering::Less)
+        {
+            return Err(GitError::new(format!("the tree {id} is out of order")));
+        }
+        list.push(entry);
+    }
+    // A file and a folder of one name do not stand side by side.
+    let mut names: Vec<&[u8]> = list.iter().map(|e| e.name.as_slice()).collect();
+    names.sort_unstable();
+    if names.windows(2).any(|pair| pair.first() == pair.last()) {
+        return Err(GitError::new(format!("the tree {id} names something twice")));
+    }
+    Ok(list)
+}
+
+/// Names that git itself refuses to check out.
+fn is_forbidden(name: &[u8]) -> bool {
+    name.is_empty()
+        || name == b"."
+        || name == b".."
+        || name.contains(&b'/')
+        || name.contains(&0)
+        || name.eq_ignore_ascii_case(b".git")
+}
+
+/// Git's order: a folder's name counts as if it ended in a slash.
+fn order(a: &TreeEntry, b: &TreeEntry) -> Ordering {
+    let slash = |e: &TreeEntry| (e.leaf.mode == Mode::Tree).then_some(b'/');
+    let key = |e: &TreeEntry| e.name.clone().into_iter().chain(slash(e)).collect::<Vec<u8>>();
+    key(a).cmp(&key(b))
+}
+
+/// What stands at a path below a tree; the tree itself for the empty path.
+///
+/// # Errors
+/// When a tree on the way is missing or broken.
+pub fn lookup(objects: &Objects, tree: &oid, path: &str) -> Result<Option<Leaf>, GitError> {
+    objects.with(|reader| {
+        let mut here = Leaf {
+            mode: Mode::Tree,
+            id: tree.to_owned(),
+        };
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            if here.mode != Mode::Tree {
+                return Ok(None);
+            }
+            let found = entries(reader, &here.id)?
+                .into_iter()
+                .find(|entry| entry.name == part.as_bytes());
+            match found {
+                Some(entry) => here = entry.leaf,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(here))
+    })
+}
+
+/// Visits everything below a tree, with its path; a folder is entered where `visit` says so.
+///
+/// # Errors
+/// As [`entries`]; when the bounds are exhausted; whatever `visit` fails with.
+pub fn walk(
+    objects: &Objects,
+    tree: &oid,
+    bounds: &mut Bounds<'_>,
+    mut visit: impl FnMut(&[u8], Leaf) -> Result<bool, GitError>,
+) -> Result<(), GitError> {
+    objects.with(|reader| {
+        let mut folders: Vec<(Vec<u8>, ObjectId)> = vec![(Vec::new(), tree.to_owned())];
+        while let Some((prefix, id)) = folders.pop() {
+            for entry in entries(reader, &id)? {
+                bounds.step()?;
+                let path = join(&prefix, &entry.name)?;
+                if visit(&path, entry.leaf)? && entry.leaf.mode == Mode::Tree {
+                    folders.push((path, entry.leaf.id));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Every difference between two trees; `None` is the tree of nothing. Sorted by path.
+///
+/// # Errors
+/// As [`entries`], and when the bounds are exhausted.
+pub fn diff(
+    objects: &Objects,
+    old: Option<&oid>,
+    new: Option<&oid>,
+    bounds: &mut Bounds<'_>,
+) -> Result<Vec<Change>, GitError> {
+    let mut changes = Vec::new();
+    objects.with(|reader| {
+        let own = |id: Option<&oid>| id.map(ToOwned::to_owned);
+        let mut folders = vec![(Vec::new(), own(old), own(new))];
+        while let Some((prefix, old, new)) = folders.pop() {
+            if old == new {
+                continue;
+            }
+            let list = |id: &Option<ObjectId>| match id {
+                Some(id) => entries(reader, id),
+                None => Ok(Vec::new()),
+            };
+            // By plain name: a file that becomes a folder then stands on both sides at once.
+            let mut both: std::collections::BTreeMap<Vec<u8>, [Option<Leaf>; 2]> =
+                std::collections::BTreeMap::new();
+            for entry in list(&old)? {
+                bounds.step()?;
+                both.entry(entry.name).or_default()[0] = Some(entry.leaf);
+            }
+            for entry in list(&new)? {
+                bounds.step()?;
+                both.entry(entry.name).or_default()[1] = Some(entry.leaf);
+            }
+            for (name, [old, new]) in both {
+                if old == new {
+                    continue;
+                }
+                let path = join(&prefix, &name)?;
+                let folder = |leaf: Option<Leaf>| leaf.filter(|l| l.mode == Mode::Tree).map(|l| l.id);
+                let (old_folder, new_folder) = (folder(old), folder(new));
+                if old_folder.is_some() || new_folder.is_some() {
+                    folders.push((path.clone(), old_folder, new_folder));
+                }
+                let file = |leaf: Option<Leaf>| leaf.filter(|l| l.mode != Mode::Tree);
+                let (old, new) = (file(old), file(new));
+                if old.is_some() || new.is_some() {
+                    changes.push(Change { path, old, new });
+                }
+            }
+        }
+        Ok::<_, GitError>(())
+    })?;
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}
+
+fn join(prefix: &[u8], name: &[u8]) -> Result<Vec<u8>, GitError> {
+    let mut path = prefix.to_vec();
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    if path.iter().filter(|b| **b == b'/').count() > DEEPEST {
+        return Err(GitError::new(format!(
+            "more than {DEEPEST} folders below each other at {}",
+            crate::model::shorten(&String::from_utf8_lossy(&path))
+        )));
+    }
+    Ok(path)
+}

@@ -1,0 +1,199 @@
+//! Where a build's results go: into the registry's folder, or into new objects of a git repository, from which a
+//! commit is made.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use gix::hash::ObjectId;
+
+use super::RunError;
+use crate::discover::{INDEX, Tree};
+use crate::disk;
+use crate::git::{self, Edit, Mode, Repo};
+use crate::lance::{self, Dataset};
+use crate::source::join;
+
+/// Where results go, and what stands there already.
+pub enum Output<'a> {
+    /// A registry's folder.
+    Folder(PathBuf),
+    /// A commit to be.
+    Commit(Staged<'a>),
+}
+
+/// The edits that make the next commit of a registry's generated files.
+pub struct Staged<'a> {
+    repo: &'a Repo,
+    /// The registry's place in the repository, with a final slash unless it is the root.
+    prefix: String,
+    /// The trees of the datasets that the judged commit has, by path in the registry.
+    datasets: BTreeMap<String, ObjectId>,
+    edits: Mutex<BTreeMap<String, Edit>>,
+}
+
+impl<'a> Staged<'a> {
+    /// Nothing is staged yet.
+    pub fn new(repo: &'a Repo, prefix: &str) -> Self {
+        Self {
+            repo,
+            prefix: if prefix.is_empty() {
+                String::new()
+            } else {
+                format!("{prefix}/")
+            },
+            datasets: BTreeMap::new(),
+            edits: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// The edits, by path in the repository.
+    pub fn into_edits(self) -> BTreeMap<String, Edit> {
+        self.edits
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) -> Result<(), RunError> {
+        let id = git::write_blob(self.repo, bytes).map_err(|e| fails(path, &e))?;
+        self.edit(path, Edit::Put(id));
+        Ok(())
+    }
+
+    fn edit(&self, path: &str, edit: Edit) {
+        self.edits
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(format!("{}{path}", self.prefix), edit);
+    }
+
+    /// The files of a dataset in the judged commit: path relative to it, and blob.
+    fn files(&self, path: &str) -> Result<Vec<(String, ObjectId)>, RunError> {
+        let Some(tree) = self.datasets.get(path) else {
+            return Ok(Vec::new());
+        };
+        let mut files = Vec::new();
+        let mut bounds = git::Bounds {
+            left: git::MOST_ENTRIES,
+            expired: &git::unbounded,
+        };
+        git::walk(&self.repo.objects, tree, &mut bounds, |path, leaf| {
+            if leaf.mode != Mode::Tree {
+                files.push((String::from_utf8_lossy(path).into_owned(), leaf.id));
+            }
+            Ok(true)
+        })
+        .map_err(|e| fails(path, &e))?;
+        files.sort();
+        Ok(files)
+    }
+
+    fn has(&self, path: &str, dataset: &Dataset) -> Result<bool, RunError> {
+        let files = self.files(path)?;
+        if files.len() != dataset.files.len() {
+            return Ok(false);
+        }
+        for ((found, id), (expected, bytes)) in files.iter().zip(&dataset.files) {
+            let hash = self.repo.blob_id(bytes).map_err(|e| fails(path, &e))?;
+            if found != expected || *id != hash {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn fails(path: &str, error: &dyn std::fmt::Display) -> RunError {
+    RunError::new(format!("{path}: cannot be written: {error}"))
+}
+
+impl Output<'_> {
+    /// What a listing of the place where the results go has: datasets there, and what killed builds left. The source's
+    /// own listing where the results go beside the cartridges.
+    pub(super) fn look(&mut self, listed: &Tree) {
+        if let Self::Commit(staged) = self {
+            staged.datasets = listed
+                .sidecars
+                .iter()
+                .filter_map(|(path, tree)| Some((path.clone(), (*tree)?)))
+                .collect();
+        }
+    }
+
+    /// Whether a dataset stands at a path already, the same to the byte.
+    pub(super) fn has(&self, path: &str, dataset: &Dataset) -> bool {
+        match self {
+            Self::Folder(root) => lance::matches(dataset, &join(root, path)).unwrap_or(false),
+            Self::Commit(staged) => staged.has(path, dataset).unwrap_or(false),
+        }
+    }
+
+    /// Puts a dataset at a path, whole. Whether it was another before.
+    pub(super) fn put(&self, path: &str, dataset: &Dataset) -> Result<bool, RunError> {
+        match self {
+            Self::Folder(root) => {
+                let at = join(root, path);
+                if let Some(parent) = at.parent() {
+                    std::fs::create_dir_all(parent).map_err(|e| fails(path, &e))?;
+                }
+                lance::write(dataset, &at).map_err(|e| fails(path, &e))
+            }
+            Self::Commit(staged) => {
+                if staged.has(path, dataset)? {
+                    return Ok(false);
+                }
+                for (file, _) in staged.files(path)? {
+                    staged.edit(&format!("{path}/{file}"), Edit::Remove);
+                }
+                for (file, bytes) in &dataset.files {
+                    staged.put(&format!("{path}/{file}"), bytes)?;
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Removes the dataset at a path.
+    pub(super) fn remove(&self, path: &str) -> Result<(), RunError> {
+        match self {
+            Self::Folder(root) => remove(&join(root, path)),
+            Self::Commit(staged) => {
+                for (file, _) in staged.files(path)? {
+                    staged.edit(&format!("{path}/{file}"), Edit::Remove);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Clears away what killed builds left.
+    pub(super) fn tidy(&self, leftovers: &[PathBuf]) -> Result<(), RunError> {
+        for path in leftovers {
+            if path.is_dir() {
+                remove(path)?;
+            } else {
+                disk::remove_stale(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the index in its place.
+    pub(super) fn index(&self, bytes: &[u8]) -> Result<(), RunError> {
+        match self {
+            Self::Folder(root) => {
+                disk::replace(&root.join(INDEX), bytes).map_err(|e| fails(INDEX, &e))
+            }
+            Self::Commit(staged) => staged.put(INDEX, bytes),
+        }
+    }
+}
+
+fn remove(at: &Path) -> Result<(), RunError> {
+    lance::remove(at).map_err(|e| fails(&at.display().to_string(), &e))?;
+    // A version folder that holds nothing more is nothing that git would keep.
+    if let Some(parent) = at.parent() {
+        let _ = std::fs::remove_dir(parent);
+    }
+    Ok(())
+}

@@ -1,0 +1,237 @@
+//! Whose key signs for a publisher. The first accepted cartridge pins its key; what comes later is signed by a key that
+//! is pinned, that the trust registry or the policy lists for the publisher, or that is linked to one of those by
+//! rotation.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use gix::hash::ObjectId;
+
+use super::RunError;
+use super::judge::{Stage, report};
+use crate::check::Place;
+use crate::discover::{At, Entry};
+use crate::finding::Finding;
+use crate::git::{self, Mode, Objects};
+use crate::model::{KeyId, PublisherId, RegistryPath};
+use crate::project::Projected;
+use crate::report::Rejected;
+
+/// Where the keys of before are known from.
+pub(super) enum Known<'a> {
+    /// From the entries of the index before: keys by publisher, and the paths that it lists.
+    Index(BTreeMap<String, BTreeSet<KeyId>>, BTreeSet<String>),
+    /// From the cartridges in the tree before.
+    Tree {
+        /// The objects.
+        objects: &'a Arc<Objects>,
+        /// The registry's tree before; none where there was nothing.
+        root: Option<ObjectId>,
+    },
+}
+
+impl Known<'_> {
+    /// Whether a path was there before: then it was accepted then, and its key counts.
+    fn has(&self, path: &str) -> Result<bool, RunError> {
+        match self {
+            Self::Index(_, paths) => Ok(paths.contains(path)),
+            Self::Tree { objects, root } => {
+                let Some(root) = root else { return Ok(false) };
+                let found = git::lookup(objects, root, path).map_err(RunError::from)?;
+                Ok(found.is_some())
+            }
+        }
+    }
+
+    /// The keys that a publisher's accepted cartridges of before are signed by; where one is `wanted`, the others need
+    /// not be looked for.
+    fn keys(
+        &self,
+        stage: &Stage<'_>,
+        publisher: &str,
+        wanted: &BTreeSet<KeyId>,
+    ) -> Result<BTreeSet<KeyId>, RunError> {
+        let (objects, root) = match self {
+            Self::Index(keys, _) => return Ok(keys.get(publisher).cloned().unwrap_or_default()),
+            Self::Tree { root: None, .. } => return Ok(BTreeSet::new()),
+            Self::Tree {
+                objects,
+                root: Some(root),
+            } => (objects, root),
+        };
+        let folder = format!("cartridges/{publisher}");
+        let mut keys = BTreeSet::new();
+        let Some(tree) =
+            git::lookup(objects, root, &folder)?.filter(|leaf| leaf.mode == Mode::Tree)
+        else {
+            return Ok(keys);
+        };
+        let mut files = Vec::new();
+        let mut bounds = stage.bounds();
+        git::walk(objects, &tree.id, &mut bounds, |path, leaf| {
+            let depth = path.iter().filter(|b| **b == b'/').count();
+            if leaf.mode == Mode::Tree {
+                return Ok(depth < 2);
+            }
+            if let Some(path) = std::str::from_utf8(path)
+                .ok()
+                .filter(|path| depth == 2 && path.ends_with("/cartridge.acx"))
+                .and_then(|path| RegistryPath::try_from(format!("{folder}/{path}").as_str()).ok())
+            {
+                files.push(Entry {
+                    path,
+                    at: At::Blob(leaf.id),
+                });
+            }
+            Ok(true)
+        })?;
+        files.sort();
+        for file in files.iter().rev() {
+            bounds.step()?;
+            if let Some(admitted) = stage.admit(file) {
+                keys.insert(admitted.signed().key.id().clone());
+                if wanted.is_subset(&keys) {
+                    break;
+                }
+            }
+        }
+        Ok(keys)
+    }
+}
+
+/// Refuses what is signed by a key that is not its publisher's.
+pub(super) fn refuse_strangers(
+    stage: &Stage<'_>,
+    known: &Known<'_>,
+    accepted: &mut Vec<(Projected, Vec<Finding>)>,
+    rejected: &mut Vec<Rejected>,
+) -> Result<(), RunError> {
+    // What is new, by publisher.
+    let mut new: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
+    let mut paths = BTreeSet::new();
+    for (projected, _) in accepted.iter() {
+        let entry = &projected.entry;
+        if !known.has(&entry.path)? {
+            new.entry(entry.publisher.clone())
+                .or_default()
+                .insert(entry.keyid.clone());
+            paths.insert(entry.path.clone());
+        }
+    }
+    let mut refused: BTreeMap<(String, KeyId), String> = BTreeMap::new();
+    for (publisher, keys) in new {
+        let Ok(id) = PublisherId::try_from(publisher.as_str()) else {
+            continue;
+        };
+        let pinned = match stage.registry.policy.publisher_pins.get(&id) {
+            Some(pins) => pins.iter().cloned().collect(),
+            None => known.keys(stage, &publisher, &keys)?,
+        };
+        for (key, message) in strangers(stage, &id, &keys, pinned) {
+            refused.insert((publisher.clone(), key), message);
+        }
+    }
+    let mut out = Vec::new();
+    accepted.retain_mut(|(projected, findings)| {
+        let entry = &projected.entry;
+        let message = refused
+            .get(&(entry.publisher.clone(), entry.keyid.clone()))
+            .filter(|_| paths.contains(&entry.path));
+        let Some(message) = message else { return true };
+        let policy = &stage.registry.policy;
+        let place = Place::row("signatures", "keyid");
+        report(
+            policy,
+            "history-publisher-key",
+            &entry.path,
+            place,
+            message.clone(),
+            findings,
+        );
+        let is_error = crate::report::has_error(findings);
+        if is_error {
+            out.push(Rejected {
+                path: entry.path.clone(),
+                findings: std::mem::take(findings),
+            });
+        }
+        !is_error
+    });
+    rejected.extend(out);
+    Ok(())
+}
+
+/// The keys among `keys` that are not the publisher's, and why.
+fn strangers(
+    stage: &Stage<'_>,
+    publisher: &PublisherId,
+    keys: &BTreeSet<KeyId>,
+    pinned: BTreeSet<KeyId>,
+) -> Vec<(KeyId, String)> {
+    let trust = &stage.registry.trust;
+    let listed = |key: &KeyId| trust.get(key).is_some_and(|entry| entry.lists(publisher));
+    let mut own: BTreeSet<KeyId> = pinned;
+    let known_before = own.clone();
+    own.extend(keys.iter().filter(|key| listed(key)).cloned());
+    // Rotation links both ways, and from link to link.
+    loop {
+        let linked: Vec<KeyId> = keys
+            .iter()
+            .filter(|key| !own.contains(*key))
+            .filter(|key| own.iter().any(|other| trust.rotates(publisher, key, other)))
+            .cloned()
+            .collect();
+        if linked.is_empty() {
+            break;
+        }
+        own.extend(linked);
+    }
+    let strange: Vec<&KeyId> = keys.iter().filter(|key| !own.contains(*key)).collect();
+    let list = |keys: &mut dyn Iterator<Item = &KeyId>| {
+        keys.take(4).map(KeyId::as_str).collect::<Vec<_>>().join(" or ")
+    };
+    if !own.is_empty() {
+        let expected = if known_before.is_empty() {
+            list(&mut own.iter())
+        } else {
+            list(&mut known_before.iter())
+        };
+        return strange
+            .into_iter()
+            .map(|key| {
+                let message = format!("{publisher} signs with {expected}; this is signed by {key}");
+                (key.clone(), message)
+            })
+            .collect();
+    }
+    // A publisher that nobody knows yet, with several keys that nothing links: any choice would be chance.
+    let is_one = |first: &KeyId| {
+        let mut reached = BTreeSet::from([first.clone()]);
+        loop {
+            let more: Vec<KeyId> = keys
+                .iter()
+                .filter(|key| !reached.contains(*key))
+                .filter(|key| reached.iter().any(|other| trust.rotates(publisher, key, other)))
+                .cloned()
+                .collect();
+            if more.is_empty() {
+                return reached.len() == keys.len();
+            }
+            reached.extend(more);
+        }
+    };
+    if keys.first().is_none_or(is_one) {
+        return Vec::new();
+    }
+    let all = list(&mut keys.iter());
+    strange
+        .into_iter()
+        .map(|key| {
+            let message = format!(
+                "{publisher} is new here and comes with {} keys that nothing links ({all}): expected one",
+                keys.len()
+            );
+            (key.clone(), message)
+        })
+        .collect()
+}

@@ -1,0 +1,131 @@
+//! Where a registry's files are read from: a folder of the disk, or the tree of a commit. The same bytes give the same
+//! verdict from either.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gix::hash::ObjectId;
+
+use crate::discover::{self, At, Entry, Tree, WalkError};
+use crate::disk::{self, ReadError};
+use crate::git::{self, BlobError, Bounds, GitError, MOST_ENTRIES, Mode, Objects, unbounded};
+use crate::registry::POLICY_FILE;
+
+/// A registry's files.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// In a folder.
+    Folder(PathBuf),
+    /// In a tree of a git repository.
+    Tree {
+        /// The repository's objects.
+        objects: Arc<Objects>,
+        /// The registry's root.
+        root: ObjectId,
+    },
+}
+
+impl Source {
+    /// The registry in a commit: at `prefix` where that is given, else at the root or in `registry/`, whichever has
+    /// `cartridges/` or a policy. The tree of nothing where the commit has none.
+    ///
+    /// # Errors
+    /// When a tree is missing or broken.
+    pub fn of_commit(
+        objects: &Arc<Objects>,
+        commit: &gix::hash::oid,
+        prefix: &str,
+    ) -> Result<Self, GitError> {
+        let root = objects.tree_of(commit)?;
+        let found = git::lookup(objects, &root, prefix)?;
+        let root = found
+            .filter(|leaf| leaf.mode == Mode::Tree)
+            .map_or_else(|| ObjectId::empty_tree(objects.kind()), |leaf| leaf.id);
+        Ok(Self::Tree {
+            objects: Arc::clone(objects),
+            root,
+        })
+    }
+
+    /// Everything that stands there.
+    ///
+    /// # Errors
+    /// Where a folder cannot be listed: a part of a tree is never taken for the whole.
+    pub fn list(&self) -> Result<Tree, WalkError> {
+        match self {
+            Self::Folder(root) => discover::walk(root),
+            Self::Tree { objects, root } => {
+                let mut bounds = Bounds {
+                    left: MOST_ENTRIES,
+                    expired: &unbounded,
+                };
+                discover::list(objects, root, &mut bounds).map_err(|e| WalkError {
+                    path: PathBuf::from(root.to_string()),
+                    message: e.message,
+                })
+            }
+        }
+    }
+
+    /// Reads a file of at most `most` bytes.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn read(&self, entry: &Entry, most: u64) -> Result<Vec<u8>, ReadError> {
+        match (&entry.at, self) {
+            (At::File(file), _) => disk::read(file, most),
+            (At::Blob(id), Self::Tree { objects, .. }) => blob(objects, id, most),
+            (At::Blob(id), Self::Folder(_)) => Err(failed(&format!("{id} is in no folder"))),
+        }
+    }
+
+    /// Reads the file of this path, of at most `most` bytes.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn named(&self, path: &str, most: u64) -> Result<Vec<u8>, ReadError> {
+        match self {
+            Self::Folder(root) => disk::read(&join(root, path), most),
+            Self::Tree { objects, root } => match git::lookup(objects, root, path) {
+                Ok(Some(leaf)) if leaf.mode == Mode::Blob => blob(objects, &leaf.id, most),
+                Ok(Some(_)) => Err(ReadError::NotAFile),
+                Ok(None) => Err(ReadError::Io(std::io::ErrorKind::NotFound.into())),
+                Err(e) => Err(failed(&e.message)),
+            },
+        }
+    }
+}
+
+/// Where the registry lies in a commit's tree: `""`, or `registry` where only that folder has one.
+///
+/// # Errors
+/// When a tree is missing or broken.
+pub fn prefix_in(objects: &Objects, tree: &gix::hash::oid) -> Result<&'static str, GitError> {
+    for prefix in ["", "registry/"] {
+        let at = |name: &str| git::lookup(objects, tree, &format!("{prefix}{name}"));
+        if at("cartridges")?.is_some_and(|leaf| leaf.mode == Mode::Tree)
+            || at(POLICY_FILE)?.is_some_and(|leaf| leaf.mode == Mode::Blob)
+        {
+            return Ok(prefix.trim_end_matches('/'));
+        }
+    }
+    Ok("")
+}
+
+/// The place of a `/`-separated path below a folder.
+pub fn join(root: &Path, path: &str) -> PathBuf {
+    let mut at = root.to_path_buf();
+    at.extend(path.split('/'));
+    at
+}
+
+fn blob(objects: &Objects, id: &gix::hash::oid, most: u64) -> Result<Vec<u8>, ReadError> {
+    objects.blob(id, most).map_err(|e| match e {
+        BlobError::TooLarge(bytes) => ReadError::TooLarge(bytes),
+        BlobError::Failed(e) => failed(&e.message),
+    })
+}
+
+fn failed(message: &str) -> ReadError {
+    ReadError::Io(std::io::Error::other(message.to_owned()))
+}
