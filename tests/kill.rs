@@ -80,6 +80,8 @@ fn expected(twin: &TempRegistry, old: Option<&[u8]>, ledger: &[u8]) -> Vec<u8> {
         now: &now,
         key: Some(&key),
         base: None,
+        checkout: None,
+        expired: &acx_registry::git::unbounded,
     };
     let mut output = Output::Folder(twin.root());
     assert_eq!(build(&registry, &mut output, &options).unwrap().exit_status(), 0);

@@ -1,16 +1,20 @@
 //! `acx build-index`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acx_registry::attest::PrivateKey;
 use acx_registry::discover::INDEX;
-use acx_registry::git::Repo;
-use acx_registry::pipeline::{self, Base, BuildOptions, Mode, Output, Staged};
+use acx_registry::git::{Identity, Repo};
+use acx_registry::model::Timestamp;
+use acx_registry::pipeline::{
+    self, Base, Branch, BuildOptions, Checkout, CommitOptions, Mode, Output, Staged,
+};
 use acx_registry::registry::{self, Registry};
 use acx_registry::report::{self, BuildReport};
 use acx_registry::source::Source;
+use gix::hash::ObjectId;
 
-use super::place::{self, CommitArgs, InGit};
+use super::place::{self, InGit, RevisionArgs};
 use super::{Failure, Format, Global, RegistryArg, environment, output};
 
 /// Hold the history since a base against what is published there
@@ -32,7 +36,7 @@ pub struct HistoryArgs {
 /// `acx check-history`
 pub fn check_history(args: HistoryArgs, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
-    let commit = CommitArgs {
+    let commit = RevisionArgs {
         rev: Some(args.head),
         git_dir: args.git_dir,
     };
@@ -50,6 +54,20 @@ pub fn check_history(args: HistoryArgs, global: Global) -> Result<u8, Failure> {
     let report = pipeline::check_history(&base, &now)?;
     print(&report, global)?;
     Ok(report.exit_status())
+}
+
+/// How a commit of generated files is made
+#[derive(clap::Args)]
+pub struct CommitArgs {
+    /// The commit's message; by default it names the sequence
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Who makes the commit, as "Name <mail>"; by default whom the git configuration names
+    #[arg(long, value_name = "WHO")]
+    author: Option<String>,
+    /// A line at the end of the message, as "Key: value"
+    #[arg(long, value_name = "LINE")]
+    trailer: Vec<String>,
 }
 
 /// Validate every cartridge of a registry and write its signed index.json
@@ -80,13 +98,21 @@ pub struct Args {
     #[arg(long)]
     allow_shrink: bool,
     #[command(flatten)]
-    commit: CommitArgs,
+    commit: RevisionArgs,
     /// Hold the history since this revision against what is published there, and judge by its policy and its keys
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// Write into this folder instead of the registry's
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["write_commit", "push"])]
     out: Option<PathBuf>,
+    /// Build the branch's commit and commit the generated files onto it
+    #[arg(long = "commit", id = "write_commit", conflicts_with_all = ["check", "dry_run", "base"])]
+    write: bool,
+    /// Commit, and push the branch to this remote; when others were faster, build anew on theirs
+    #[arg(long, value_name = "REMOTE", conflicts_with_all = ["check", "dry_run", "base", "rev", "git_dir"])]
+    push: Option<String>,
+    #[command(flatten)]
+    commit_args: CommitArgs,
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
@@ -107,6 +133,9 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         (_, true) => Mode::DryRun,
         _ => Mode::Write,
     };
+    if args.write || args.push.is_some() {
+        return run_commit(args, global, &now);
+    }
     let start = &args.registry.registry;
     let of_commit = args.commit.rev.is_some() || args.commit.git_dir.is_some();
     let place = if of_commit || args.base.is_some() {
@@ -133,6 +162,17 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     };
     let registry = Registry::under(&rules, source, &now)?;
     let mut output = output_of(&args, mode, &registry, place.as_ref())?;
+    let checkout = match &registry.source {
+        Source::Folder(root) => checkout(root),
+        Source::Tree { .. } => None,
+    };
+    let _lock = match (&output, mode) {
+        (Output::Folder(root), Mode::Write) => {
+            let repo = checkout.as_ref().map(Checkout::repo);
+            Some(pipeline::lock(repo.or(place.as_ref().map(|p| &p.repo)), root)?)
+        }
+        _ => None,
+    };
     let key = signing_key(args.key, &registry, mode)?;
     if mode != Mode::Write
         && key.is_none()
@@ -150,14 +190,159 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         resign: args.resign,
         new_chain: args.new_chain,
         allow_shrink: args.allow_shrink,
-        jobs: args.jobs,
-        now: &now,
-        key: key.as_ref(),
         base,
+        checkout: checkout.as_ref(),
+        ..options(&now, key.as_ref(), args.jobs)
     };
     let built = pipeline::build(&registry, &mut output, &options)?;
     print(&built, global)?;
     Ok(built.exit_status())
+}
+
+/// What git keeps of a folder; said so where that cannot be read, since then line ends are not looked at.
+fn checkout(root: &Path) -> Option<Checkout> {
+    match Checkout::of(root) {
+        Ok(checkout) => checkout,
+        Err(e) => {
+            output::error(&format!(
+                "note: the git repository around the registry cannot be read, so nothing is held against its blobs: {}\n",
+                report::escape(&e.to_string())
+            ));
+            None
+        }
+    }
+}
+
+/// A writing build of a registry, with nothing asked for besides.
+pub(super) fn options<'a>(
+    now: &'a Timestamp,
+    key: Option<&'a PrivateKey>,
+    jobs: usize,
+) -> BuildOptions<'a> {
+    BuildOptions {
+        mode: Mode::Write,
+        fail_on_reject: false,
+        resign: false,
+        new_chain: false,
+        allow_shrink: false,
+        jobs,
+        now,
+        key,
+        base: None,
+        checkout: None,
+        expired: &acx_registry::git::unbounded,
+    }
+}
+
+/// The registry of a commit.
+pub(super) fn registry_of(
+    repo: &Repo,
+    commit: ObjectId,
+    prefix: &str,
+    now: &Timestamp,
+) -> Result<Registry, Failure> {
+    let source = Source::of_commit(&repo.objects, &commit, prefix)?;
+    Ok(Registry::under(&source, source.clone(), now)?)
+}
+
+/// The signing key of a build that writes.
+pub(super) fn signing_key_of(
+    file: Option<PathBuf>,
+    registry: &Registry,
+) -> Result<Option<PrivateKey>, Failure> {
+    signing_key(file, registry, Mode::Write)
+}
+
+/// Who commits, and with what message.
+pub(super) fn commit_options(
+    args: &CommitArgs,
+    repo: &Repo,
+    now: &Timestamp,
+) -> Result<CommitOptions, Failure> {
+    let plain = |text: &str| !text.contains(['\0', '\n', '\r', '<', '>']);
+    let author = match &args.author {
+        Some(text) => text
+            .strip_suffix('>')
+            .and_then(|text| text.split_once(" <"))
+            .map(|(name, email)| (name.trim(), email.trim()))
+            .filter(|(name, email)| plain(name) && plain(email) && !name.is_empty())
+            .map(|(name, email)| Identity {
+                name: name.to_owned(),
+                email: email.to_owned(),
+            })
+            .ok_or_else(|| Failure(format!("--author: expected \"Name <mail>\", found {text:?}")))?,
+        None => repo.identity().unwrap_or_else(|| Identity {
+            name: "acx-registry".to_owned(),
+            email: "acx-registry@localhost".to_owned(),
+        }),
+    };
+    for line in &args.trailer {
+        let is_trailer = line.split_once(": ").is_some_and(|(key, value)| {
+            !key.is_empty()
+                && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                && !value.contains(['\n', '\r', '\0'])
+        });
+        if !is_trailer {
+            return Err(Failure(format!(
+                "--trailer: expected \"Key: value\", found {line:?}"
+            )));
+        }
+    }
+    Ok(CommitOptions {
+        author,
+        message: args.message.clone(),
+        trailers: args.trailer.clone(),
+        now: now.clone(),
+    })
+}
+
+/// `build-index --commit` and `--push`.
+fn run_commit(args: Args, global: Global, now: &Timestamp) -> Result<u8, Failure> {
+    let place = place::in_git(&args.registry.registry, &args.commit, "HEAD")?;
+    let repo = &place.repo;
+    let name = match (&args.commit.rev, repo.work_dir()) {
+        (Some(_), Some(_)) => {
+            return Err(Failure(
+                "--commit in a work tree builds HEAD: check out the branch instead of naming it by --rev".into(),
+            ));
+        }
+        (Some(rev), None) => Some(
+            ["", "refs/heads/"]
+                .iter()
+                .map(|prefix| format!("{prefix}{rev}"))
+                .find(|name| name.starts_with("refs/heads/") && repo.tip(name).is_ok_and(|t| t.is_some()))
+                .ok_or_else(|| Failure(format!("--rev {rev}: --commit needs the name of a branch")))?,
+        ),
+        (None, _) => repo.head_branch()?,
+    };
+    let _lock = pipeline::lock(Some(repo), &repo.git_dir())?;
+    let registry = registry_of(repo, place.commit, &place.prefix, now)?;
+    let key = signing_key(args.key, &registry, Mode::Write)?;
+    let branch = Branch {
+        repo,
+        prefix: &place.prefix,
+        name: name.as_deref(),
+    };
+    let options = BuildOptions {
+        fail_on_reject: args.on_reject == OnReject::Fail,
+        resign: args.resign,
+        new_chain: args.new_chain,
+        allow_shrink: args.allow_shrink,
+        ..options(now, key.as_ref(), args.jobs)
+    };
+    let commit = commit_options(&args.commit_args, repo, now)?;
+    let built = match &args.push {
+        Some(remote) => branch.push(remote, &options, &commit)?,
+        None => branch.build_and_move(&options, &commit)?,
+    };
+    print(&built.report, global)?;
+    if !global.quiet {
+        match built.commit {
+            Some(id) => output::error(&format!("committed as {}\n", id.to_hex_with_len(12))),
+            None => output::error("nothing to commit\n"),
+        }
+    }
+    Ok(built.report.exit_status())
 }
 
 fn missing(repo: &Repo, base: &str, error: &dyn std::fmt::Display) -> Failure {

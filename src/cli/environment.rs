@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use acx_registry::attest::PrivateKey;
+use acx_registry::git::ObjectFolders;
 use acx_registry::keys;
 use acx_registry::model::Timestamp;
 use acx_registry::report::escape;
@@ -28,6 +29,52 @@ pub fn now() -> Result<Timestamp, Failure> {
         }
         Err(e) => Err(Failure(format!("SOURCE_DATE_EPOCH: {e}"))),
     }
+}
+
+/// Where git says that objects are: during a push, in a quarantine beside the repository's own.
+pub fn object_folders() -> Result<ObjectFolders, Failure> {
+    let first = std::env::var_os("GIT_OBJECT_DIRECTORY")
+        .or_else(|| std::env::var_os("GIT_QUARANTINE_PATH"))
+        .filter(|v| !v.is_empty())
+        .map(PathBuf::from);
+    let others = match std::env::var("GIT_ALTERNATE_OBJECT_DIRECTORIES") {
+        Ok(list) => split_folders(&list).ok_or_else(|| {
+            Failure("GIT_ALTERNATE_OBJECT_DIRECTORIES: a quoted folder does not end".into())
+        })?,
+        Err(std::env::VarError::NotPresent) => Vec::new(),
+        Err(e) => return Err(Failure(format!("GIT_ALTERNATE_OBJECT_DIRECTORIES: {e}"))),
+    };
+    Ok(ObjectFolders { first, others })
+}
+
+/// Splits git's list of folders. One with the separator or a quote in it stands in double quotes, with backslashes.
+fn split_folders(list: &str) -> Option<Vec<PathBuf>> {
+    let separator = if cfg!(windows) { ';' } else { ':' };
+    let mut folders = Vec::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        let mut folder = String::new();
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut characters = quoted.char_indices();
+            let end = loop {
+                match characters.next()? {
+                    (at, '"') => break at,
+                    (_, '\\') => folder.push(characters.next()?.1),
+                    (_, c) => folder.push(c),
+                }
+            };
+            rest = quoted.get(end + 1..)?;
+            rest = rest.strip_prefix(separator).unwrap_or(rest);
+        } else {
+            let (one, more) = rest.split_once(separator).unwrap_or((rest, ""));
+            folder.push_str(one);
+            rest = more;
+        }
+        if !folder.is_empty() {
+            folders.push(PathBuf::from(folder));
+        }
+    }
+    Some(folders)
 }
 
 /// Whether this is a CI job, which never makes a key of its own.

@@ -4,6 +4,7 @@
 mod build;
 mod environment;
 mod explain;
+mod hooks;
 mod index;
 mod keys;
 mod lance;
@@ -53,6 +54,10 @@ enum Command {
     BuildIndex(build::Args),
     /// Hold the history since a base against what is published there
     CheckHistory(build::HistoryArgs),
+    /// Judge a push before it lands: git's hook of that name
+    PreReceive(hooks::PreArgs),
+    /// Build and commit the index after a push: git's hook of that name, for a server without CI
+    PostReceive(hooks::PostArgs),
     /// Verify a registry's index by a key you know, and the cartridges that are present
     VerifyIndex(index::Args),
     /// Say what a registry's gate would say of these files
@@ -113,6 +118,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     let result = match cli.command {
         Command::BuildIndex(args) => build::run(args, global),
         Command::CheckHistory(args) => build::check_history(args, global),
+        Command::PreReceive(args) => hooks::pre_receive(args, global),
+        Command::PostReceive(args) => hooks::post_receive(args, global),
         Command::VerifyIndex(args) => index::run(args, global),
         Command::Check(args) => show::check(args, global),
         Command::Verify(args) => show::verify(args, global),

@@ -11,7 +11,7 @@ use super::Failure;
 
 /// Arguments that say which commit.
 #[derive(clap::Args)]
-pub struct CommitArgs {
+pub struct RevisionArgs {
     /// Judge the tree of this commit, without a checkout of it
     #[arg(long, value_name = "COMMIT")]
     pub rev: Option<String>,
@@ -42,7 +42,7 @@ impl InGit {
 }
 
 /// The repository of a registry, at the commit of a revision.
-pub fn in_git(registry: &Path, args: &CommitArgs, default: &str) -> Result<InGit, Failure> {
+pub fn in_git(registry: &Path, args: &RevisionArgs, default: &str) -> Result<InGit, Failure> {
     let repo = match &args.git_dir {
         Some(dir) => Repo::open(dir, &ObjectFolders::default())?,
         None => Repo::discover(registry)?.ok_or_else(|| {

@@ -8,7 +8,7 @@ use walkdir::WalkDir;
 use gix::hash::ObjectId;
 
 use crate::disk::TEMPORARY;
-use crate::git::{self, Bounds, GitError, Mode, Objects};
+use crate::git::{self, Bounds, GitError, Leaf, Mode, Objects};
 use crate::model::{Coordinate, RegistryPath};
 
 /// Entries of a tree that are looked at.
@@ -165,28 +165,33 @@ pub fn list(
 ) -> Result<Tree, GitError> {
     let mut tree = Tree::default();
     git::walk(objects, root, bounds, |path, leaf| {
-        let shown = String::from_utf8_lossy(path);
-        let path = std::str::from_utf8(path)
-            .ok()
-            .and_then(|path| RegistryPath::try_from(path).ok());
-        let found = match leaf.mode {
-            Mode::Tree => {
-                if let Some(path) = path.as_ref().filter(|p| is_sidecar_path(p.as_str())) {
-                    tree.sidecars
-                        .push((path.as_str().to_owned(), Some(leaf.id)));
-                    return Ok(false);
-                }
-                Found::Folder
-            }
-            Mode::Blob => Found::File(At::Blob(leaf.id)),
-            Mode::Link => Found::Odd(OddityKind::Symlink),
-            Mode::Commit => Found::Odd(OddityKind::Submodule),
-        };
-        place(&mut tree, path, &shown, found);
-        Ok(true)
+        let is_dataset =
+            leaf.mode == Mode::Tree && std::str::from_utf8(path).is_ok_and(is_sidecar_path);
+        if is_dataset {
+            let path = String::from_utf8_lossy(path).into_owned();
+            tree.sidecars.push((path, Some(leaf.id)));
+        } else {
+            add(&mut tree, path, leaf);
+        }
+        Ok(!is_dataset)
     })?;
     sort(&mut tree);
     Ok(tree)
+}
+
+/// Adds one thing of a commit's tree to a list, by its path.
+pub fn add(tree: &mut Tree, path: &[u8], leaf: Leaf) {
+    let shown = String::from_utf8_lossy(path);
+    let path = std::str::from_utf8(path)
+        .ok()
+        .and_then(|path| RegistryPath::try_from(path).ok());
+    let found = match leaf.mode {
+        Mode::Tree => Found::Folder,
+        Mode::Blob => Found::File(At::Blob(leaf.id)),
+        Mode::Link => Found::Odd(OddityKind::Symlink),
+        Mode::Commit => Found::Odd(OddityKind::Submodule),
+    };
+    place(tree, path, &shown, found);
 }
 
 fn sort(tree: &mut Tree) {

@@ -1,9 +1,11 @@
 //! The git repository that a registry lies in: its objects, its history, its branches, and commits of our own.
 //!
-//! Everything is read through gix; no program is run and nothing in the repository's configuration is executed.
+//! Everything is read through gix, which executes nothing that the repository's configuration names. Only [`program`]
+//! runs git itself, to move a work tree and to push.
 
 mod history;
 mod objects;
+pub mod program;
 mod tree;
 mod write;
 
@@ -19,7 +21,7 @@ pub use objects::{BlobError, CommitParts, Objects, Reader};
 pub use tree::{
     Bounds, Change, Leaf, MOST_ENTRIES, Mode, TreeEntry, diff, entries, lookup, unbounded, walk,
 };
-pub use write::{Edit, Identity, commit, edit_tree, move_branch, write_blob};
+pub use write::{Edit, Identity, commit, edit_tree, move_branch, recommit, write_blob};
 
 /// Git could not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -90,6 +90,31 @@ pub fn commit(
     Ok(repo.local().write_object(&commit)?.detach())
 }
 
+/// Stores a commit like another, with the same author and message, of another tree and onto another parent.
+///
+/// # Errors
+/// When the other is missing or broken, or the file system fails.
+pub fn recommit(
+    repo: &Repo,
+    like: ObjectId,
+    tree: ObjectId,
+    parent: ObjectId,
+    committer: &Identity,
+    now: &Timestamp,
+) -> Result<ObjectId, GitError> {
+    let bytes = repo.objects.with(|reader| reader.commit_bytes(&like))?;
+    let other = gix::objs::CommitRef::from_bytes(&bytes, like.kind())?;
+    let mut commit = Commit::try_from(other)?;
+    commit.tree = tree;
+    commit.parents = [parent].into_iter().collect();
+    commit.committer = signature(committer, now);
+    // A signature over the old commit does not hold for the new one.
+    commit
+        .extra_headers
+        .retain(|(name, _)| name != "gpgsig" && name != "gpgsig-sha256");
+    Ok(repo.local().write_object(&commit)?.detach())
+}
+
 fn signature(identity: &Identity, now: &Timestamp) -> Signature {
     Signature {
         name: identity.name.as_str().into(),

@@ -8,7 +8,9 @@ use rayon::prelude::*;
 
 use super::join::{Joined, join};
 use super::judge::{Judged, Stage, links, report};
-use super::output::Output;
+use super::checkout::Checkout;
+use super::output::{Output, Staged};
+use super::push::PushOptions;
 use super::past::{self, Range, Wrong};
 use super::publishers::Known;
 use super::sidecar;
@@ -47,7 +49,6 @@ pub enum Mode {
 }
 
 /// How to build.
-#[derive(Debug)]
 pub struct BuildOptions<'a> {
     /// What to do with the result.
     pub mode: Mode,
@@ -67,6 +68,10 @@ pub struct BuildOptions<'a> {
     pub key: Option<&'a PrivateKey>,
     /// The commit that history is held against, and the one that is built.
     pub base: Option<Base<'a>>,
+    /// What git keeps of the folder that is built.
+    pub checkout: Option<&'a Checkout>,
+    /// Says that the time is up; then no more cartridges are judged.
+    pub expired: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A commit that was published, and what was made of it since.
@@ -142,7 +147,8 @@ pub fn build(
         links: links(&tree),
         wrongs,
         withdrawn: past_ledger.as_ref().unwrap_or(&registry.ledger),
-        expired: &git::unbounded,
+        checkout: options.checkout,
+        expired: options.expired,
     };
     let root;
     let known = match &options.base {
@@ -270,6 +276,36 @@ pub fn check_history(base: &Base<'_>, now: &Timestamp) -> Result<BuildReport, Ru
     Ok(out)
 }
 
+/// How a commit's generated files differ from what a build would have made of it when its index was signed.
+pub(super) fn compare_index(
+    repo: &Repo,
+    prefix: &str,
+    registry: &Registry,
+    base: Option<Base<'_>>,
+    push: &PushOptions<'_>,
+) -> Result<Vec<String>, RunError> {
+    let options = BuildOptions {
+        mode: Mode::Check,
+        fail_on_reject: false,
+        resign: false,
+        new_chain: false,
+        allow_shrink: false,
+        jobs: push.jobs,
+        now: push.now,
+        key: None,
+        base,
+        checkout: None,
+        expired: push.expired,
+    };
+    let mut output = Output::Commit(Staged::new(repo, prefix));
+    let report = build(registry, &mut output, &options)?;
+    let unverifiable = report
+        .unverifiable
+        .into_iter()
+        .map(|one| format!("{}: {}", one.path, one.reason));
+    Ok(report.differences.into_iter().chain(unverifiable).collect())
+}
+
 /// The keys and paths of the index before.
 fn of_index(old: Option<&SignedIndex>) -> Known<'static> {
     let mut keys: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
@@ -294,7 +330,12 @@ fn judge_all(stage: &Stage<'_>, output: &Output<'_>, tree: &Tree) -> Vec<Judged>
     let mut judged: Vec<Judged> = tree
         .cartridges
         .par_iter()
-        .map(|entry| stage.cartridge(entry, output))
+        .map(|entry| {
+            if (stage.expired)() {
+                return Judged::unverifiable(entry, "the time was up before it was judged");
+            }
+            stage.cartridge(entry, output)
+        })
         .collect();
     judged.par_extend(tree.files.par_iter().filter_map(|entry| stage.file(entry)));
     judged.extend(

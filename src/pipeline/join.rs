@@ -74,7 +74,7 @@ pub(super) fn join(
             });
         }
     }
-    duplicates(stage, &mut accepted, &mut rejected);
+    duplicates(stage, &[], &mut accepted, &mut rejected);
     refuse_strangers(stage, known, &mut accepted, &mut rejected)?;
 
     // Malware must be removable: what the ledger calls withdrawn is left out without failing the run.
@@ -204,26 +204,39 @@ fn ledger_entry<'a>(
 
 /// Versions that differ in build metadata or case alone. The one that was published first stays; where none was, none
 /// is taken, since any choice would be chance.
-fn duplicates(
+/// `siblings` are the paths of others that stand there and are not judged now; they were first.
+pub(super) fn duplicates(
     stage: &Stage<'_>,
+    siblings: &[String],
     accepted: &mut Vec<(Projected, Vec<Finding>)>,
     rejected: &mut Vec<Rejected>,
 ) {
+    let fold = |version: &str| version.split('+').next().unwrap_or_default().to_lowercase();
     let key = |entry: &CartridgeEntry| {
-        let version = entry
-            .version
-            .split('+')
-            .next()
-            .unwrap_or_default()
-            .to_lowercase();
-        (entry.publisher.clone(), entry.id.clone(), version)
+        (
+            entry.publisher.clone(),
+            entry.id.clone(),
+            fold(&entry.version),
+        )
     };
-    let mut groups: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    let mut groups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for (projected, _) in accepted.iter() {
         groups
             .entry(key(&projected.entry))
             .or_default()
-            .push(projected.entry.path.clone());
+            .insert(projected.entry.path.clone());
+    }
+    for path in siblings {
+        let coordinate = RegistryPath::try_from(path.as_str())
+            .ok()
+            .and_then(|p| Coordinate::of_path(&p).ok());
+        if let Some(c) = coordinate {
+            let (publisher, id) = (c.publisher.as_str().to_owned(), c.id.as_str().to_owned());
+            groups
+                .entry((publisher, id, fold(c.version.as_str())))
+                .or_default()
+                .insert(path.clone());
+        }
     }
     let crowded: BTreeMap<_, _> = groups
         .into_iter()

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::checkout::Checkout;
 use super::output::Output;
 use super::past::Wrong;
 use super::sidecar::{self, Derived};
@@ -46,6 +47,18 @@ pub(super) struct Judged {
     pub waivers: BTreeSet<usize>,
 }
 
+impl Judged {
+    /// Nothing is known of a file.
+    pub fn unverifiable(entry: &Entry, reason: &str) -> Self {
+        Self {
+            path: entry.path.as_str().to_owned(),
+            outcome: Outcome::Unverifiable(reason.to_owned()),
+            findings: Vec::new(),
+            waivers: BTreeSet::new(),
+        }
+    }
+}
+
 /// What every judgement of a run reads.
 pub(super) struct Stage<'a> {
     pub registry: &'a Registry,
@@ -59,6 +72,8 @@ pub(super) struct Stage<'a> {
     pub wrongs: BTreeMap<String, Wrong>,
     /// The ledger that says what may be gone: that of the base where there is one.
     pub withdrawn: &'a StatusLedger,
+    /// What git keeps of the folder that is judged.
+    pub checkout: Option<&'a Checkout>,
     /// What ends long work.
     pub expired: &'a (dyn Fn() -> bool + Sync),
 }
@@ -144,6 +159,21 @@ impl Stage<'_> {
             Ok(bytes) => bytes,
             Err(e) => return self.unread(path, &e),
         };
+        let most = self.policy().limits.file_bytes;
+        if self
+            .checkout
+            .is_some_and(|checkout| checkout.converts(path, &bytes, most))
+        {
+            let mut findings = Vec::new();
+            let message = "the file and git's blob of it differ by line ends alone";
+            self.report("registry-line-endings", path, message, &mut findings);
+            return Judged {
+                path: path.to_owned(),
+                outcome: Outcome::Rejected,
+                findings,
+                waivers: BTreeSet::new(),
+            };
+        }
         let (judged, waivers) = self.judge(&entry.path, &bytes);
         let unverifiable = |reason: String, waivers| Judged {
             path: path.to_owned(),

@@ -2,12 +2,16 @@
 //! index. The only place that knows threads; everything it collects is sorted before anyone sees it.
 
 mod build;
+mod checkout;
+mod commit;
 mod files;
 mod join;
 mod judge;
+mod lock;
 mod output;
 mod past;
 mod publishers;
+mod push;
 mod search;
 mod sidecar;
 mod verify;
@@ -15,8 +19,12 @@ mod verify;
 use crate::git::GitError;
 
 pub use build::{Base, BuildOptions, Mode, build, check_history};
+pub use checkout::Checkout;
+pub use commit::{Branch, CommitOptions, Committed};
+pub use lock::{Lock, lock};
 pub use output::{Output, Staged};
 pub use files::{NotMaterialized, check_files, materialize};
+pub use push::{PushOptions, PushReport, Update, judge_push, parse_updates};
 pub use search::{Hit, Query, SearchReport, search};
 pub use verify::{IndexReport, KeySource, Pins, Present, verify_index};
 

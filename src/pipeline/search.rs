@@ -86,6 +86,7 @@ pub fn search(
         links: links(&tree),
         wrongs: std::collections::BTreeMap::new(),
         withdrawn: &registry.ledger,
+        checkout: None,
         expired: &crate::git::unbounded,
     };
     let found: Vec<Found> = pool(jobs)?.install(|| {

@@ -108,6 +108,46 @@ pub fn human_files(files: &[FileReport]) -> String {
     out
 }
 
+/// `pre-receive` for whoever pushes, in at most `most` lines.
+pub fn human_push(report: &BuildReport, most: usize) -> String {
+    let mut blocks: Vec<String> = Vec::new();
+    for one in &report.unverifiable {
+        blocks.push(format!(
+            "UNVERIFIABLE  {}\n  {}\n",
+            escape(&one.path),
+            escape(&one.reason)
+        ));
+    }
+    for f in report.rejected.iter().flat_map(|r| &r.findings) {
+        let mut block = String::new();
+        finding(&mut block, f);
+        blocks.push(block);
+    }
+    let outcome = format!("acx: {}\n", escape(&report.outcome));
+    let mut out = String::new();
+    // The outcome, and the line that counts the rest.
+    let mut left = most.saturating_sub(2);
+    let mut shown = 0;
+    for block in &blocks {
+        let lines = block.lines().count();
+        if lines > left {
+            break;
+        }
+        left -= lines;
+        shown += 1;
+        out.push_str(block);
+    }
+    if shown < blocks.len() {
+        let _ = writeln!(
+            out,
+            "and {} more; `acx check` shows all of a file",
+            blocks.len() - shown
+        );
+    }
+    out.push_str(&outcome);
+    out
+}
+
 /// `build-index` for people.
 pub fn human_build(report: &BuildReport) -> String {
     let mut out = String::new();

@@ -9,7 +9,7 @@ use crate::finding::{Finding, Severity};
 use crate::model::{Digest, Trust};
 use crate::verdict::Judgement;
 
-pub use human::{escape, human_build, human_files, human_findings};
+pub use human::{escape, human_build, human_files, human_findings, human_push};
 
 /// Everything was accepted.
 pub const ACCEPTED: u8 = 0;

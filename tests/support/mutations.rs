@@ -364,6 +364,10 @@ fn field_learned_row(row: Memory) -> Vec<u8> {
 pub const MUTATIONS: &[Mutation] = &[
     // The file as a database.
     error("container-too-large", "65 MiB, sound in every other way", || valid().padded_to(65 << 20).build()),
+    error("container-lfs-pointer", "a pointer of git-lfs", || {
+        let oid = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 98304\n").into_bytes()
+    }),
     error("container-not-sqlite", "an empty file", Vec::new),
     error("container-not-sqlite", "a text", || b"hello\n".to_vec()),
     error("container-not-sqlite", "another magic", || bent(|b| b.after_write(|f| f[0] = b's'))),

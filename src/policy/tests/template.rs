@@ -51,7 +51,16 @@ fn the_template_shows_every_key_at_its_default() {
             fixed: false,
         });
     }
+    rules.push(RuleInfo {
+        code: "history-publisher-key",
+        level: Severity::Error,
+        fixed: false,
+    });
     let mut policy = Policy::parse(&shown, &rules).unwrap();
+    assert_eq!(policy.guarded, ["main", "release/*"]);
+    assert_eq!(policy.publisher_pins.len(), 1);
+    policy.guarded.clear();
+    policy.publisher_pins.clear();
     assert_eq!(policy.waivers.len(), 1);
     assert_eq!(policy.index_expires_days, Some(365));
     policy.levels.clear();

@@ -1,0 +1,828 @@
+//! A push, judged before it lands: only what it adds, by the rules of what it is pushed onto.
+//!
+//! For each reference that is guarded, what is published there stays as it is, in every commit of the push and at its
+//! end; what is new is judged as a build would judge it; and the registry's own word (its policy, its keys, its index)
+//! changes only by those who may change it. The work depends on the push, not on the registry: trees that did not
+//! change are never entered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::hash::ObjectId;
+use rayon::prelude::*;
+
+use super::build::{Base, compare_index};
+use super::join::{duplicates, is_withdrawn};
+use super::judge::{Judged, Outcome, Stage, links, report};
+use super::output::{Output, Staged};
+use super::past::{self, Range};
+use super::publishers::{Known, refuse_strangers};
+use super::{RunError, pool};
+use crate::check::Place;
+use crate::discover::{self, At, Entry, INDEX, Tree, sidecar_of};
+use crate::finding::Finding;
+use crate::git::{self, Bounds, Change, GitError, MOST_ENTRIES, Mode, NewCommit, Repo};
+use crate::model::{KeyId, RegistryPath, Timestamp};
+use crate::policy::StatusLedger;
+use crate::project::Projected;
+use crate::publish;
+use crate::registry::{LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE, ledger};
+use crate::report::{Accepted, BuildReport, Rejected, Unverifiable, has_error};
+use crate::source::{self, Source};
+
+/// One line of the hook's input: a reference and where it is to go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Update {
+    /// Where it was; none for a new reference.
+    pub old: Option<ObjectId>,
+    /// Where it goes; none where it is deleted.
+    pub new: Option<ObjectId>,
+    /// Its full name.
+    pub name: String,
+}
+
+/// How to judge a push.
+pub struct PushOptions<'a> {
+    /// The run's one time.
+    pub now: &'a Timestamp,
+    /// Threads; 0 = one a processor.
+    pub jobs: usize,
+    /// Says that the time is up.
+    pub expired: &'a (dyn Fn() -> bool + Sync),
+    /// The server lets a push change the policy and the trust registry.
+    pub allow_policy_change: bool,
+}
+
+/// What the hook says of a push.
+#[derive(Debug)]
+pub struct PushReport {
+    /// As a build reports.
+    pub report: BuildReport,
+    /// What a maintainer should see, whatever the verdict: a registry that is founded, and by whose key.
+    pub notes: Vec<String>,
+}
+
+/// Bytes of one line of the hook's input.
+const LINE_BYTES: usize = 4096;
+/// References of one push.
+const MOST_UPDATES: usize = 10_000;
+
+/// Reads the hook's input.
+///
+/// # Errors
+/// [`RunError`] with the line that is not `<old> <new> <ref>`.
+pub fn parse_updates(repo: &Repo, input: &[u8]) -> Result<Vec<Update>, RunError> {
+    let mut updates = Vec::new();
+    for (at, line) in input.split(|b| *b == b'\n').enumerate() {
+        if line.is_empty() {
+            continue;
+        }
+        let refuse = |why: &str| RunError::new(format!("standard input, line {}: {why}", at + 1));
+        if line.len() > LINE_BYTES {
+            return Err(refuse("longer than any that git writes"));
+        }
+        if updates.len() == MOST_UPDATES {
+            return Err(refuse("too many references in one push"));
+        }
+        let text = std::str::from_utf8(line).map_err(|_| refuse("expected UTF-8 text"))?;
+        let mut parts = text.splitn(3, ' ');
+        let (Some(old), Some(new), Some(name)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(refuse("expected `<old> <new> <ref>`"));
+        };
+        let id = |text| git::parse_id(repo.hash_kind(), text).map_err(|e| refuse(&e.message));
+        if gix::validate::reference::name(name.into()).is_err() {
+            return Err(refuse("expected the full name of a reference"));
+        }
+        updates.push(Update {
+            old: id(old)?,
+            new: id(new)?,
+            name: name.to_owned(),
+        });
+    }
+    Ok(updates)
+}
+
+/// Judges a push. Nothing is written.
+///
+/// # Errors
+/// [`RunError`] where something could not be judged; then the push must not land.
+pub fn judge_push(
+    repo: &Repo,
+    updates: &[Update],
+    options: &PushOptions<'_>,
+) -> Result<PushReport, RunError> {
+    let mut judge = Judge::new(repo, options)?;
+    let threads = pool(options.jobs)?;
+    for update in updates {
+        match threads.install(|| judge.update(update)) {
+            Ok(()) => {}
+            Err(Stop::Expired) => {
+                judge.refuse(
+                    "history-budget",
+                    &update.name,
+                    "the time was up before everything in the push was judged".to_owned(),
+                );
+                break;
+            }
+            Err(Stop::Failed(e)) => return Err(e),
+        }
+    }
+    Ok(judge.finish())
+}
+
+enum Stop {
+    Expired,
+    Failed(RunError),
+}
+
+impl From<GitError> for Stop {
+    fn from(error: GitError) -> Self {
+        if error.expired {
+            Self::Expired
+        } else {
+            Self::Failed(error.into())
+        }
+    }
+}
+
+impl From<RunError> for Stop {
+    fn from(error: RunError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+struct Judge<'a> {
+    repo: &'a Repo,
+    options: &'a PushOptions<'a>,
+    /// The full name of the default branch, where it has one, and its commit of before.
+    default: Option<(String, Option<ObjectId>)>,
+    /// `[branches] guarded` of the default branch; empty = the default branch alone.
+    guarded: Vec<String>,
+    report: BuildReport,
+    notes: Vec<String>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(repo: &'a Repo, options: &'a PushOptions<'a>) -> Result<Self, RunError> {
+        let default = match repo.head_branch()? {
+            Some(name) => {
+                let tip = repo.tip(&name)?;
+                Some((name, tip))
+            }
+            None => None,
+        };
+        let tip = default.as_ref().and_then(|(_, tip)| *tip);
+        let (guarded, id) = match tip {
+            Some(tip) => {
+                let registry = registry_at(repo, tip, options.now)?.1;
+                (registry.policy.guarded, registry.policy.registry_id)
+            }
+            None => (Vec::new(), String::new()),
+        };
+        Ok(Self {
+            repo,
+            options,
+            default,
+            guarded,
+            report: BuildReport::new(id),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Whether a reference is guarded. Where the default branch has no commit yet, nothing says which branch matters,
+    /// so all branches do.
+    fn is_guarded(&self, name: &str) -> bool {
+        if self.guarded.iter().any(|pattern| pattern == "*") {
+            return true;
+        }
+        let Some(branch) = name.strip_prefix("refs/heads/") else {
+            return false;
+        };
+        match &self.default {
+            Some((_, None)) | None => true,
+            Some((default, Some(_))) if self.guarded.is_empty() => name == default,
+            Some(_) => self.guarded.iter().any(|pattern| fits(pattern, branch)),
+        }
+    }
+
+    fn refuse(&mut self, code: &str, path: &str, message: String) {
+        let mut findings = Vec::new();
+        let policy = crate::policy::Policy::default();
+        report(&policy, code, path, Place::file(), message, &mut findings);
+        self.report.rejected.push(Rejected {
+            path: path.to_owned(),
+            findings,
+        });
+    }
+
+    fn update(&mut self, update: &Update) -> Result<(), Stop> {
+        if !self.is_guarded(&update.name) {
+            return Ok(());
+        }
+        let objects = &self.repo.objects;
+        let Some(new) = update.new else {
+            return self.deletion(update);
+        };
+        let Some(head) = objects.peel(&new)? else {
+            self.refuse(
+                "registry-path",
+                &update.name,
+                "a guarded reference is to name a commit".to_owned(),
+            );
+            return Ok(());
+        };
+        let old = match update.old {
+            Some(old) => objects.peel(&old)?,
+            None => None,
+        };
+        // What the push is judged by and held against, and what its end is compared with.
+        let tip = self.default.as_ref().and_then(|(_, tip)| *tip);
+        let (base, from) = match (old, tip) {
+            (Some(old), _) => (Some(old), Some(old)),
+            (None, Some(tip)) => (Some(tip), git::merge_base(objects, &head, &[tip])?),
+            (None, None) => (None, None),
+        };
+        // The founding push of a repository whose other branches hold something already is judged like a new branch.
+        let mut hidden: Vec<ObjectId> = base.into_iter().collect();
+        if hidden.is_empty() {
+            for name in self.repo.branches()? {
+                hidden.extend(self.repo.tip(&name)?);
+            }
+        }
+        let mut bounds = self.bounds();
+        let commits = git::between(objects, &head, &hidden, &mut bounds)?;
+        Pushed {
+            judge: self,
+            name: &update.name,
+            base,
+            from,
+            head,
+            commits,
+        }
+        .judge(&mut bounds)
+    }
+
+    fn bounds(&self) -> Bounds<'a> {
+        Bounds {
+            left: MOST_ENTRIES,
+            expired: self.options.expired,
+        }
+    }
+
+    /// A guarded branch with cartridges stays.
+    fn deletion(&mut self, update: &Update) -> Result<(), Stop> {
+        let old = match update.old {
+            Some(old) => self.repo.objects.peel(&old)?,
+            None => None,
+        };
+        let Some(old) = old else { return Ok(()) };
+        let tree = self.repo.objects.tree_of(&old)?;
+        let prefix = source::prefix_in(&self.repo.objects, &tree)?;
+        let root = past::root(&self.repo.objects, &tree, prefix)?;
+        let mut bounds = self.bounds();
+        let published = git::diff(&self.repo.objects, root.as_deref(), None, &mut bounds)?
+            .iter()
+            .filter(|change| past::cartridge_path(&change.path).is_some())
+            .count();
+        if published > 0 {
+            let message = format!("{published} published cartridges would be gone");
+            self.refuse("history-branch", &update.name, message);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> PushReport {
+        // Two branches may bring the same cartridge.
+        self.report.accepted.sort_by(|a, b| a.path.cmp(&b.path));
+        self.report.accepted.dedup_by(|a, b| a.path == b.path);
+        self.report.rejected.sort_by(|a, b| a.path.cmp(&b.path));
+        self.report.unverifiable.sort_by(|a, b| a.path.cmp(&b.path));
+        let counts = &mut self.report.counts;
+        counts.accepted = self.report.accepted.len();
+        counts.rejected = self.report.rejected.len();
+        counts.unverifiable = self.report.unverifiable.len();
+        counts.warnings = self.report.warnings.len();
+        self.report.outcome = if self.report.rejected.is_empty() {
+            "the push may land".to_owned()
+        } else {
+            "the push is refused; nothing was changed".to_owned()
+        };
+        PushReport {
+            report: self.report,
+            notes: self.notes,
+        }
+    }
+}
+
+/// Whether a branch's name fits a pattern, `*` standing for any part of one.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = pattern.rsplit('*').next().filter(|_| pattern.contains('*')) else {
+        return rest.is_empty();
+    };
+    let middle: Vec<&str> = parts.collect();
+    for part in middle.iter().take(middle.len().saturating_sub(1)) {
+        match rest.find(part) {
+            Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+/// The registry of a commit, and its place in the tree.
+fn registry_at(
+    repo: &Repo,
+    commit: ObjectId,
+    now: &Timestamp,
+) -> Result<(&'static str, Registry), RunError> {
+    let prefix = source::prefix_in(&repo.objects, &repo.objects.tree_of(&commit)?)?;
+    let source = Source::of_commit(&repo.objects, &commit, prefix)?;
+    let registry = Registry::under(&source, source.clone(), now).map_err(|e| {
+        RunError::new(format!("in the commit {}: {e}", commit.to_hex_with_len(12)))
+    })?;
+    Ok((prefix, registry))
+}
+
+/// One guarded reference of a push.
+struct Pushed<'j, 'a> {
+    judge: &'j mut Judge<'a>,
+    name: &'j str,
+    /// The commit whose word counts; none where the push founds the registry.
+    base: Option<ObjectId>,
+    /// The commit that the end is compared with.
+    from: Option<ObjectId>,
+    head: ObjectId,
+    commits: Vec<NewCommit>,
+}
+
+/// What a push changes, sorted by what it is.
+#[derive(Default)]
+struct Changes {
+    tree: Tree,
+    /// Generated files.
+    generated: BTreeSet<String>,
+    /// The registry's own word.
+    policy: BTreeSet<&'static str>,
+    ledger: bool,
+    templates: bool,
+}
+
+impl Pushed<'_, '_> {
+    fn judge(mut self, bounds: &mut Bounds<'_>) -> Result<(), Stop> {
+        let (repo, options) = (self.judge.repo, self.judge.options);
+        let objects = &repo.objects;
+        let founding = self.base.is_none();
+        let (prefix, mut registry) = registry_at(repo, self.base.unwrap_or(self.head), options.now)?;
+        registry.source = Source::of_commit(objects, &self.head, prefix)?;
+        let past_ledger = std::mem::take(&mut registry.ledger);
+        if self.judge.report.registry.is_empty() {
+            self.judge.report.registry = registry.policy.registry_id.clone();
+        }
+        let range = Range {
+            objects,
+            prefix,
+            base: self.base,
+            from: self.from,
+            head: self.head,
+            commits: &self.commits,
+        };
+        let wrongs = range.wrongs(&past_ledger, bounds)?;
+        let changes = self.changes(&range, bounds)?;
+        let secrets = self.secrets_on_the_way(&range, &changes, bounds)?;
+
+        let new_source = registry.source.clone();
+        let stage = Stage {
+            registry: &registry,
+            now: options.now,
+            published: BTreeMap::new(),
+            links: links(&changes.tree),
+            wrongs,
+            withdrawn: &past_ledger,
+            checkout: None,
+            expired: options.expired,
+        };
+        let known = Known::Tree {
+            objects,
+            root: match self.base {
+                Some(base) => past::root(objects, &objects.tree_of(&base)?, prefix)?,
+                None => None,
+            },
+        };
+        let mut judged = judge_changes(&stage, repo, prefix, &changes.tree)?;
+        judged.extend(secrets.iter().filter_map(|entry| stage.file(entry)));
+        let gone: Vec<(String, String, &'static str)> = stage
+            .wrongs
+            .iter()
+            .filter(|(path, _)| !judged.iter().any(|j| j.path == **path))
+            .map(|(path, wrong)| (path.clone(), wrong.message.clone(), wrong.code))
+            .collect();
+        for (path, message, code) in gone {
+            let mut findings = Vec::new();
+            report(&registry.policy, code, &path, Place::file(), message, &mut findings);
+            judged.extend(stage.found(&path, findings));
+        }
+        self.collect(&stage, &known, prefix, judged, &past_ledger)?;
+        self.own_word(&changes, &new_source, founding)?;
+        if changes.generated.is_empty() {
+            return Ok(());
+        }
+        self.index(&changes, &registry, prefix, bounds)
+    }
+
+    /// Everything that the end has and the commit before has not.
+    fn changes(&self, range: &Range<'_>, bounds: &mut Bounds<'_>) -> Result<Changes, Stop> {
+        let mut changes = Changes::default();
+        for change in range.changes(bounds)? {
+            sort_in(&change, &mut changes);
+        }
+        // What only a commit on the way changes may be a policy that lets the next one in.
+        range.each_change(bounds, |_, change| {
+            if let Some(name) = own_word(&change.path) {
+                changes.policy.insert(name);
+            }
+            Ok(())
+        })?;
+        Ok(changes)
+    }
+
+    /// Files that commits on the way bring and the end has not: a secret in them is out all the same.
+    fn secrets_on_the_way(
+        &self,
+        range: &Range<'_>,
+        changes: &Changes,
+        bounds: &mut Bounds<'_>,
+    ) -> Result<Vec<Entry>, Stop> {
+        let at_end: BTreeSet<&At> = changes.tree.files.iter().map(|e| &e.at).collect();
+        let mut seen = BTreeSet::new();
+        let mut files = Vec::new();
+        if self.commits.len() < 2 {
+            return Ok(files);
+        }
+        range.each_change(bounds, |_, change| {
+            let Some(leaf) = change.new.filter(|leaf| leaf.mode == Mode::Blob) else {
+                return Ok(());
+            };
+            let Some(path) = std::str::from_utf8(&change.path)
+                .ok()
+                .and_then(|path| RegistryPath::try_from(path).ok())
+            else {
+                return Ok(());
+            };
+            let at = At::Blob(leaf.id);
+            let skip = discover::is_cartridge(&path)
+                || sidecar_of(path.as_str()).is_some()
+                || at_end.contains(&at);
+            if !skip && seen.insert(leaf.id) {
+                files.push(Entry { path, at });
+            }
+            Ok(())
+        })?;
+        Ok(files)
+    }
+
+    /// Joins what is new with what stands beside it, and reports.
+    fn collect(
+        &mut self,
+        stage: &Stage<'_>,
+        known: &Known<'_>,
+        prefix: &str,
+        judged: Vec<Judged>,
+        ledger: &StatusLedger,
+    ) -> Result<(), Stop> {
+        let mut accepted: Vec<(Projected, Vec<Finding>)> = Vec::new();
+        let mut rejected = Vec::new();
+        for one in judged {
+            match one.outcome {
+                Outcome::Accepted(indexable) => accepted.push((indexable.projected, one.findings)),
+                Outcome::Rejected => rejected.push(Rejected {
+                    path: one.path,
+                    findings: one.findings,
+                }),
+                Outcome::Unverifiable(reason) if (stage.expired)() => {
+                    let _ = reason;
+                    return Err(Stop::Expired);
+                }
+                Outcome::Unverifiable(reason) => self.judge.report.unverifiable.push(Unverifiable {
+                    path: one.path,
+                    reason,
+                }),
+            }
+        }
+        let siblings = self.siblings(stage, prefix, &accepted)?;
+        duplicates(stage, &siblings, &mut accepted, &mut rejected);
+        refuse_strangers(stage, known, &mut accepted, &mut rejected)?;
+        let out = &mut self.judge.report;
+        for one in rejected {
+            let withdrawn = is_withdrawn(ledger, &one.path);
+            let (errors, rest): (Vec<Finding>, Vec<Finding>) = one
+                .findings
+                .into_iter()
+                .partition(|f| has_error(std::slice::from_ref(f)) && !withdrawn);
+            out.warnings.extend(rest);
+            if !errors.is_empty() {
+                out.rejected.push(Rejected {
+                    path: one.path,
+                    findings: errors,
+                });
+            }
+        }
+        for (projected, findings) in accepted {
+            let entry = projected.entry;
+            out.warnings.extend(findings);
+            out.accepted.push(Accepted {
+                path: entry.path,
+                publisher: entry.publisher,
+                id: entry.id,
+                version: entry.version,
+                trust: entry.trust,
+                digest: entry.digest,
+            });
+        }
+        Ok(())
+    }
+
+    /// The versions that stand beside what is new, as paths.
+    fn siblings(
+        &self,
+        stage: &Stage<'_>,
+        prefix: &str,
+        accepted: &[(Projected, Vec<Finding>)],
+    ) -> Result<Vec<String>, Stop> {
+        let objects = &self.judge.repo.objects;
+        let Some(root) = past::root(objects, &objects.tree_of(&self.head)?, prefix)? else {
+            return Ok(Vec::new());
+        };
+        let folders: BTreeSet<String> = accepted
+            .iter()
+            .map(|(p, _)| format!("cartridges/{}/{}", p.entry.publisher, p.entry.id))
+            .collect();
+        let mut paths = Vec::new();
+        let mut bounds = stage.bounds();
+        for folder in folders {
+            let Some(leaf) =
+                git::lookup(objects, &root, &folder)?.filter(|leaf| leaf.mode == Mode::Tree)
+            else {
+                continue;
+            };
+            for entry in objects.with(|reader| git::entries(reader, &leaf.id))? {
+                bounds.step()?;
+                if let Ok(version) = std::str::from_utf8(&entry.name) {
+                    paths.push(format!("{folder}/{version}/cartridge.acx"));
+                }
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The policy and the trust registry change only where the server says so; the ledger is valid.
+    fn own_word(&mut self, changes: &Changes, new: &Source, founding: bool) -> Result<(), Stop> {
+        for name in &changes.policy {
+            if founding || self.judge.options.allow_policy_change {
+                continue;
+            }
+            let message = format!("{}: the push changes {name}", self.name);
+            self.judge.refuse("history-policy", name, message);
+        }
+        if !changes.policy.is_empty() {
+            // What lands must be readable, or every later push and build fails.
+            if let Err(e) = Registry::under(new, new.clone(), self.judge.options.now) {
+                self.judge.refuse("history-policy", &e.file, e.to_string());
+            }
+        } else if changes.ledger
+            && let Err(e) = ledger(new)
+        {
+            self.judge.refuse("history-policy", LEDGER_FILE, e.to_string());
+        }
+        Ok(())
+    }
+
+    /// A changed index or dataset is what the registry's signer would write.
+    fn index(
+        &mut self,
+        changes: &Changes,
+        registry: &Registry,
+        prefix: &str,
+        bounds: &mut Bounds<'_>,
+    ) -> Result<(), Stop> {
+        let (repo, options) = (self.judge.repo, self.judge.options);
+        let old = match self.base {
+            Some(base) => {
+                let source = Source::of_commit(&repo.objects, &base, prefix)?;
+                read_index(&source)?
+            }
+            None => None,
+        };
+        let Some(new) = read_index(&registry.source).map_err(|e| (e, ())).or_else(|(e, ())| {
+            self.judge.refuse("history-index", INDEX, e.0);
+            Ok::<_, Stop>(None)
+        })?
+        else {
+            // Datasets without an index say nothing; an index that is gone is missed by everyone.
+            let message = match old {
+                Some(_) => "the push removes the index",
+                None => "datasets come without an index",
+            };
+            if !self.judge.report.rejected.iter().any(|r| r.path == INDEX) {
+                self.judge
+                    .refuse("history-index", INDEX, message.to_owned());
+            }
+            return Ok(());
+        };
+        let signer = &new.integrity.keyid;
+        let pins = &registry.policy.index_keys;
+        let founding = old.is_none();
+        let allowed = |key: &KeyId| match (&old, pins.is_empty()) {
+            (_, false) => pins.contains(key),
+            (Some(old), true) => old.integrity.keyid == *key,
+            (None, true) => true,
+        };
+        if !allowed(signer) {
+            let expected = if pins.is_empty() {
+                old.as_ref()
+                    .map_or_else(String::new, |old| old.integrity.keyid.to_string())
+            } else {
+                pins.iter().map(KeyId::as_str).collect::<Vec<_>>().join(" or ")
+            };
+            let message = format!("expected a signature by {expected}, found one by {signer}");
+            self.judge.refuse("history-index", INDEX, message);
+            return Ok(());
+        }
+        if new.signing.registry_id != registry.policy.registry_id {
+            let message = format!(
+                "expected the index of the registry {:?}, found that of {:?}",
+                registry.policy.registry_id, new.signing.registry_id
+            );
+            self.judge.refuse("history-index", INDEX, message);
+            return Ok(());
+        }
+        // A push may bring several builds; each goes on from the one before it.
+        let mut chain: BTreeMap<String, publish::SignedIndex> = BTreeMap::new();
+        let range = Range {
+            objects: &repo.objects,
+            prefix,
+            base: self.base,
+            from: self.from,
+            head: self.head,
+            commits: &self.commits,
+        };
+        let mut blobs = BTreeSet::new();
+        if self.commits.len() > 1 {
+            range.each_change(bounds, |_, change| {
+                if let Some(leaf) = change.new.filter(|_| change.path == INDEX.as_bytes()) {
+                    blobs.insert(leaf.id);
+                }
+                Ok(())
+            })?;
+        }
+        for id in blobs {
+            if let Ok(bytes) = repo.objects.blob(&id, super::INDEX_BYTES)
+                && let Ok(index) = publish::read(&bytes)
+                && allowed(&index.integrity.keyid)
+            {
+                chain.insert(index.integrity.digest.to_string(), index);
+            }
+        }
+        let mut at = &new;
+        loop {
+            let (expected, before) = match &old {
+                Some(old) => (old.signing.sequence.checked_add(1), Some(old.integrity.digest)),
+                None => (Some(1), None),
+            };
+            if Some(at.signing.sequence) == expected && at.signing.previous_digest == before {
+                break;
+            }
+            let unchanged = old.as_ref().is_some_and(|old| {
+                old.integrity == at.integrity && old.content == at.content
+            });
+            if unchanged {
+                break;
+            }
+            let link = at
+                .signing
+                .previous_digest
+                .and_then(|digest| chain.get(&digest.to_string()))
+                .filter(|link| Some(at.signing.sequence) == link.signing.sequence.checked_add(1));
+            match link {
+                Some(link) => at = link,
+                None => {
+                    let found = at.signing.sequence;
+                    let message = match &old {
+                        Some(old) => format!(
+                            "expected an index that goes on from sequence {} ({}), found sequence {found}",
+                            old.signing.sequence, old.integrity.digest
+                        ),
+                        None => format!("expected a first index (sequence 1), found sequence {found}"),
+                    };
+                    self.judge.refuse("history-index", INDEX, message);
+                    return Ok(());
+                }
+            }
+        }
+        // What was listed once stays remembered.
+        if let Some(old) = &old {
+            let listed: BTreeSet<&str> = new.published.iter().map(|p| p.path.as_str()).collect();
+            let forgotten = old
+                .published
+                .iter()
+                .chain(&old.signing.retired)
+                .map(publish::Published::retired)
+                .filter(|p| !listed.contains(p.path.as_str()))
+                .find(|p| !new.signing.retired.contains(p));
+            if let Some(forgotten) = forgotten {
+                let message = format!("the index forgets {}, which was published", forgotten.path);
+                self.judge.refuse("history-index", INDEX, message);
+            }
+        }
+        if (options.expired)() {
+            return Err(Stop::Expired);
+        }
+        // The end must be what a build would make of it, at the time that it was signed.
+        let own = Registry::under(&registry.source, registry.source.clone(), options.now)
+            .map_err(|e| RunError::new(e.to_string()))?;
+        let base = self.base.map(|base| Base {
+            repo,
+            prefix,
+            base,
+            head: self.head,
+        });
+        let differences = compare_index(repo, prefix, &own, base, options)?;
+        if (options.expired)() {
+            return Err(Stop::Expired);
+        }
+        for difference in differences {
+            self.judge.refuse("history-index", INDEX, difference);
+        }
+        if founding {
+            self.judge.notes.push(format!(
+                "{}: this push FOUNDS the registry {:?}; its index is signed by {signer}",
+                self.name, new.signing.registry_id
+            ));
+        }
+        let _ = changes;
+        Ok(())
+    }
+}
+
+fn read_index(source: &Source) -> Result<Option<publish::SignedIndex>, RunError> {
+    match source.named(INDEX, super::INDEX_BYTES) {
+        Ok(bytes) => publish::read(&bytes)
+            .map(Some)
+            .map_err(|e| RunError::new(e.to_string())),
+        Err(e) if e.is_absent() => Ok(None),
+        Err(e) => Err(RunError::new(format!("{INDEX}: {e}"))),
+    }
+}
+
+/// The registry's own files that a push may not change.
+fn own_word(path: &[u8]) -> Option<&'static str> {
+    [POLICY_FILE, TRUST_FILE]
+        .into_iter()
+        .find(|name| path == name.as_bytes())
+}
+
+fn sort_in(change: &Change, changes: &mut Changes) {
+    let shown = String::from_utf8_lossy(&change.path).into_owned();
+    if let Some(name) = own_word(&change.path) {
+        changes.policy.insert(name);
+    }
+    changes.ledger |= shown == LEDGER_FILE;
+    changes.templates |= shown.starts_with("templates/");
+    if shown == INDEX || sidecar_of(&shown).is_some() {
+        changes.generated.insert(shown.clone());
+        if shown != INDEX {
+            return;
+        }
+    }
+    if let Some(leaf) = change.new {
+        discover::add(&mut changes.tree, &change.path, leaf);
+    }
+}
+
+/// Judges what a push adds.
+fn judge_changes(
+    stage: &Stage<'_>,
+    repo: &Repo,
+    prefix: &str,
+    tree: &Tree,
+) -> Result<Vec<Judged>, Stop> {
+    // Nothing is written, so nothing counts as up to date.
+    let output = Output::Commit(Staged::new(repo, prefix));
+    let expired = || (stage.expired)();
+    let judged: Option<Vec<Judged>> = tree
+        .cartridges
+        .par_iter()
+        .map(|entry| (!expired()).then(|| stage.cartridge(entry, &output)))
+        .collect();
+    let mut judged = judged.ok_or(Stop::Expired)?;
+    let files: Option<Vec<Option<Judged>>> = tree
+        .files
+        .par_iter()
+        .map(|entry| (!expired()).then(|| stage.file(entry)))
+        .collect();
+    judged.extend(files.ok_or(Stop::Expired)?.into_iter().flatten());
+    judged.extend(tree.oddities.iter().filter_map(|odd| stage.oddity(odd)));
+    Ok(judged)
+}
