@@ -56,6 +56,11 @@ impl Range<'_> {
         root(self.objects, &self.objects.tree_of(&commit)?, self.prefix)
     }
 
+    /// The registry's tree in the base.
+    pub(super) fn base_root(&self) -> Result<Option<ObjectId>, GitError> {
+        self.root_of(self.base)
+    }
+
     /// Everything that the end has and the commit it is compared with has not, and the other way round.
     pub(super) fn changes(&self, bounds: &mut Bounds<'_>) -> Result<Vec<Change>, GitError> {
         let (from, to) = (self.root_of(self.from)?, self.root_of(Some(self.head))?);
@@ -92,7 +97,7 @@ impl Range<'_> {
         bounds: &mut Bounds<'_>,
     ) -> Result<BTreeMap<String, Wrong>, GitError> {
         let mut wrongs = BTreeMap::new();
-        let Some(published) = self.root_of(self.base)? else {
+        let Some(published) = self.base_root()? else {
             return Ok(wrongs);
         };
         for change in self.changes(bounds)? {

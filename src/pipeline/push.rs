@@ -19,7 +19,7 @@ use super::publishers::{Known, refuse_strangers};
 use super::{RunError, pool};
 use crate::check::Place;
 use crate::discover::{self, At, Entry, INDEX, Tree, sidecar_of};
-use crate::finding::Finding;
+use crate::finding::{Family, Finding};
 use crate::git::{self, Bounds, Change, GitError, MOST_ENTRIES, Mode, NewCommit, Repo};
 use crate::model::{KeyId, RegistryPath, Timestamp};
 use crate::policy::StatusLedger;
@@ -301,7 +301,9 @@ impl<'a> Judge<'a> {
         counts.rejected = self.report.rejected.len();
         counts.unverifiable = self.report.unverifiable.len();
         counts.warnings = self.report.warnings.len();
-        self.report.outcome = if self.report.rejected.is_empty() {
+        self.report.outcome = if !self.report.unverifiable.is_empty() {
+            "the push is refused: not everything in it could be judged".to_owned()
+        } else if self.report.rejected.is_empty() {
             "the push may land".to_owned()
         } else {
             "the push is refused; nothing was changed".to_owned()
@@ -438,9 +440,18 @@ impl Pushed<'_, '_> {
         for change in range.changes(bounds)? {
             sort_in(&change, &mut changes);
         }
-        // What only a commit on the way changes may be a policy that lets the next one in.
+        // What only a commit on the way changes may be a policy that lets the next one in. A commit without a parent
+        // that has the same policy changes nothing.
+        let root = range.base_root()?;
         range.each_change(bounds, |_, change| {
-            if let Some(name) = own_word(&change.path) {
+            let Some(name) = own_word(&change.path) else {
+                return Ok(());
+            };
+            let before = match &root {
+                Some(root) => git::lookup(range.objects, root, name)?,
+                None => None,
+            };
+            if change.new != before {
                 changes.policy.insert(name);
             }
             Ok(())
@@ -520,7 +531,11 @@ impl Pushed<'_, '_> {
             let (errors, rest): (Vec<Finding>, Vec<Finding>) = one
                 .findings
                 .into_iter()
-                .partition(|f| has_error(std::slice::from_ref(f)) && !withdrawn);
+                .partition(|f| {
+                    // What is withdrawn may go, and may be bad; it may not become something else.
+                    let excused = withdrawn && f.family != Family::History;
+                    has_error(std::slice::from_ref(f)) && !excused
+                });
             out.warnings.extend(rest);
             if !errors.is_empty() {
                 out.rejected.push(Rejected {

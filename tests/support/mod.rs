@@ -8,6 +8,7 @@
 pub mod cartridge;
 pub mod documents;
 pub mod envelope;
+pub mod git;
 pub mod jcs;
 pub mod keys;
 pub mod mutations;
