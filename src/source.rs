@@ -8,7 +8,7 @@ use gix::hash::ObjectId;
 
 use crate::discover::{self, At, Entry, Tree, WalkError};
 use crate::disk::{self, ReadError};
-use crate::git::{self, BlobError, Bounds, GitError, MOST_ENTRIES, Mode, Objects, unbounded};
+use crate::git::{self, BlobError, Bounds, GitError, Mode, Objects, unbounded};
 use crate::registry::POLICY_FILE;
 
 /// A registry's files.
@@ -55,10 +55,7 @@ impl Source {
         match self {
             Self::Folder(root) => discover::walk(root),
             Self::Tree { objects, root } => {
-                let mut bounds = Bounds {
-                    left: MOST_ENTRIES,
-                    expired: &unbounded,
-                };
+                let mut bounds = Bounds::new(&unbounded);
                 discover::list(objects, root, &mut bounds).map_err(|e| WalkError {
                     path: PathBuf::from(root.to_string()),
                     message: e.message,

@@ -4,7 +4,7 @@
 use crate::check::{self, Checked, Documents, Evidence, Settings, Signed};
 use crate::container::{Cartridge, Refusal};
 use crate::finding::{Finding, Severity};
-use crate::model::{Digest, Trust};
+use crate::model::{Digest, KeyId, Trust};
 
 /// A cartridge that every rule let pass.
 #[derive(Debug)]
@@ -58,7 +58,13 @@ pub struct Judgement {
     pub sha256: Digest,
     /// Errors and warnings, sorted.
     pub findings: Vec<Finding>,
+    /// The publisher and the signer's key, where nothing stands against the cartridge but what became of the key since:
+    /// whoever signed it then is known, admitted or not.
+    pub signer: Option<(String, KeyId)>,
 }
+
+/// The rules that say what became of a key, and not what a cartridge is.
+const OF_THE_KEY: &[&str] = &["policy-minimum-trust", "signature-compromised-key"];
 
 impl Judgement {
     /// invalid, warning or verified.
@@ -101,6 +107,16 @@ pub fn judge(
             None,
         ),
     };
+    let of_the_key = findings
+        .iter()
+        .filter(|f| f.severity == Severity::Error)
+        .all(|f| OF_THE_KEY.contains(&f.code));
+    let signer = match (&checked.cartridge, &signed) {
+        (Some(cartridge), Some(signed)) if of_the_key => cartridge
+            .meta("acx.publisher_id")
+            .map(|publisher| (publisher.to_owned(), signed.key.id().clone())),
+        _ => None,
+    };
     let trusted_enough = trust.is_some_and(|t| t >= Trust::Portable);
     let admitted = match (checked.cartridge, checked.documents, signed, trust) {
         (Some(cartridge), Some(documents), Some(signed), Some(trust))
@@ -129,5 +145,6 @@ pub fn judge(
         clean: checked.clean,
         sha256: Digest::of(bytes),
         findings,
+        signer,
     })
 }

@@ -2,6 +2,7 @@
 //! few kilobytes of trees that name each other can spell more files than there are atoms.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use gix::hash::{ObjectId, oid};
 use gix::objs::TreeRefIter;
@@ -15,15 +16,41 @@ pub const MOST_ENTRIES: usize = 5_000_000;
 /// Folders below each other.
 const DEEPEST: usize = 256;
 
+/// Times that one walk enters the same tree: a folder may well stand in many places, and no honest one in so many.
+const MOST_VISITS: u32 = 65_536;
+
 /// What ends a walk before its end.
 pub struct Bounds<'a> {
-    /// Entries that may still be looked at.
-    pub left: usize,
-    /// Says that the time is up.
-    pub expired: &'a dyn Fn() -> bool,
+    left: usize,
+    expired: &'a dyn Fn() -> bool,
+    visits: HashMap<ObjectId, u32>,
 }
 
-impl Bounds<'_> {
+impl<'a> Bounds<'a> {
+    /// The bounds of one walk, and what says that the time is up.
+    pub fn new(expired: &'a dyn Fn() -> bool) -> Self {
+        Self {
+            left: MOST_ENTRIES,
+            expired,
+            visits: HashMap::new(),
+        }
+    }
+
+    /// Counts a tree that is entered.
+    ///
+    /// # Errors
+    /// When it was entered too often.
+    fn enter(&mut self, tree: ObjectId) -> Result<(), GitError> {
+        let visits = self.visits.entry(tree).or_default();
+        *visits += 1;
+        if *visits > MOST_VISITS {
+            return Err(GitError::new(format!(
+                "the tree {tree} stands in more than {MOST_VISITS} places"
+            )));
+        }
+        Ok(())
+    }
+
     /// Counts one step.
     ///
     /// # Errors
@@ -191,6 +218,7 @@ pub fn walk(
     objects.with(|reader| {
         let mut folders: Vec<(Vec<u8>, ObjectId)> = vec![(Vec::new(), tree.to_owned())];
         while let Some((prefix, id)) = folders.pop() {
+            bounds.enter(id)?;
             for entry in entries(reader, &id)? {
                 bounds.step()?;
                 let path = join(&prefix, &entry.name)?;
@@ -220,6 +248,9 @@ pub fn diff(
         while let Some((prefix, old, new)) = folders.pop() {
             if old == new {
                 continue;
+            }
+            for id in [old, new].into_iter().flatten() {
+                bounds.enter(id)?;
             }
             let list = |id: &Option<ObjectId>| match id {
                 Some(id) => entries(reader, id),

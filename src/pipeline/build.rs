@@ -150,6 +150,8 @@ pub fn build(
         checkout: options.checkout,
         expired: options.expired,
     };
+    let threads = pool(options.jobs)?;
+    let judged = threads.install(|| judge_all(&stage, output, &tree));
     let root;
     let known = match &options.base {
         Some(base) => {
@@ -163,10 +165,8 @@ pub fn build(
                 root,
             }
         }
-        None => of_index(trusted_old),
+        None => of_index(trusted_old, &stage, &judged),
     };
-    let threads = pool(options.jobs)?;
-    let judged = threads.install(|| judge_all(&stage, output, &tree));
     let mut warnings = Vec::new();
     let templates = templates(registry, &tree, &mut warnings)?;
     not_indexed(registry, &tree, &mut warnings);
@@ -208,10 +208,7 @@ fn history(
     base: &Base<'_>,
 ) -> Result<(BTreeMap<String, Wrong>, StatusLedger, Source), RunError> {
     let objects = &base.repo.objects;
-    let mut bounds = Bounds {
-        left: git::MOST_ENTRIES,
-        expired: &git::unbounded,
-    };
+    let mut bounds = Bounds::new(&git::unbounded);
     let fork = git::merge_base(objects, &base.head, &[base.base])
         .map_err(|e| shallow(base.repo, &e))?
         .ok_or_else(|| {
@@ -307,7 +304,11 @@ pub(super) fn compare_index(
 }
 
 /// The keys and paths of the index before.
-fn of_index(old: Option<&SignedIndex>) -> Known<'static> {
+fn of_index(
+    old: Option<&SignedIndex>,
+    stage: &Stage<'_>,
+    judged: &[Judged],
+) -> Known<'static> {
     let mut keys: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
     let mut paths = BTreeSet::new();
     let entries = old
@@ -321,6 +322,17 @@ fn of_index(old: Option<&SignedIndex>) -> Known<'static> {
                 .or_default()
                 .insert(key);
             paths.insert(text("path").to_owned());
+        }
+    }
+    // A version that was listed and is no more, its key being revoked: whose it was is not forgotten.
+    for one in judged {
+        if let Some((publisher, key)) = &one.signer
+            && stage.published.contains_key(one.path.as_str())
+        {
+            keys.entry(publisher.clone())
+                .or_default()
+                .insert(key.clone());
+            paths.insert(one.path.clone());
         }
     }
     Known::Index(keys, paths)

@@ -15,7 +15,7 @@ use super::build::{BuildOptions, build};
 use super::output::{Output, Staged};
 use super::{RunError, past};
 use crate::discover::{INDEX, REGISTRY_DATASET, is_cartridge, sidecar_of};
-use crate::git::{self, Bounds, Edit, Identity, MOST_ENTRIES, Mode, Repo, program};
+use crate::git::{self, Bounds, Edit, Identity, Mode, Repo, program};
 use crate::model::{RegistryPath, Timestamp};
 use crate::registry::{LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE};
 use crate::report::BuildReport;
@@ -280,10 +280,7 @@ impl Branch<'_> {
         commit: &CommitOptions,
     ) -> Result<ObjectId, RunError> {
         let objects = &self.repo.objects;
-        let mut bounds = Bounds {
-            left: MOST_ENTRIES,
-            expired: &git::unbounded,
-        };
+        let mut bounds = Bounds::new(&git::unbounded);
         let mut commits = git::between(objects, &ours, &[theirs], &mut bounds)?;
         commits.reverse();
         let mut onto = theirs;

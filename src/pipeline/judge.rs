@@ -11,13 +11,14 @@ use crate::container::Refusal;
 use crate::discover::{Entry, Oddity, OddityKind, Tree};
 use crate::disk::ReadError;
 use crate::finding::{Finding, Severity};
-use crate::git::{Bounds, MOST_ENTRIES};
-use crate::model::{Coordinate, RegistryPath, Timestamp, Trust};
+use crate::git::Bounds;
+use crate::model::{Coordinate, KeyId, RegistryPath, Timestamp, Trust};
 use crate::policy::{Policy, StatusLedger};
 use crate::project::{self, Projected};
 use crate::publish::Published;
 use crate::registry::Registry;
 use crate::secret;
+use crate::source::Source;
 use crate::verdict::{self, Admitted, Judgement};
 
 /// What became of one path.
@@ -45,6 +46,8 @@ pub(super) struct Judged {
     pub findings: Vec<Finding>,
     /// The policy's waivers that lowered a finding, by place in the policy.
     pub waivers: BTreeSet<usize>,
+    /// Publisher and key, where they are known though the cartridge is rejected.
+    pub signer: Option<(String, KeyId)>,
 }
 
 impl Judged {
@@ -55,6 +58,7 @@ impl Judged {
             outcome: Outcome::Unverifiable(reason.to_owned()),
             findings: Vec::new(),
             waivers: BTreeSet::new(),
+            signer: None,
         }
     }
 }
@@ -138,10 +142,7 @@ pub(super) fn minimum_trust(policy: &Policy, path: &str, found: Trust, to: &mut 
 impl Stage<'_> {
     /// Bounds for one walk of trees.
     pub fn bounds(&self) -> Bounds<'_> {
-        Bounds {
-            left: MOST_ENTRIES,
-            expired: self.expired,
-        }
+        Bounds::new(self.expired)
     }
 
     fn policy(&self) -> &Policy {
@@ -172,6 +173,7 @@ impl Stage<'_> {
                 outcome: Outcome::Rejected,
                 findings,
                 waivers: BTreeSet::new(),
+            signer: None,
             };
         }
         let (judged, waivers) = self.judge(&entry.path, &bytes);
@@ -180,6 +182,7 @@ impl Stage<'_> {
             outcome: Outcome::Unverifiable(reason),
             findings: Vec::new(),
             waivers,
+            signer: None,
         };
         let mut judgement = match judged {
             Ok(judgement) => judgement,
@@ -197,13 +200,33 @@ impl Stage<'_> {
             outcome,
             findings: judgement.findings,
             waivers,
+            signer: judgement.signer,
         }
     }
 
-    /// Judges one `.acx` file again, for its content alone.
-    pub fn admit(&self, entry: &Entry) -> Option<Box<Admitted>> {
-        let bytes = self.read(entry).ok()?;
-        self.judge(&entry.path, &bytes).0.ok()?.admitted
+    /// Judges one `.acx` file again.
+    ///
+    /// # Errors
+    /// A sentence where it cannot be read or judged at all.
+    pub fn judge_again(&self, from: &Source, entry: &Entry) -> Result<Option<Judgement>, String> {
+        let bytes = match from.read(entry, self.policy().limits.file_bytes) {
+            Ok(bytes) => bytes,
+            Err(ReadError::TooLarge(_)) => return Ok(None),
+            Err(e) => return Err(format!("{}: cannot be read: {e}", entry.path)),
+        };
+        self.judge(&entry.path, &bytes)
+            .0
+            .map(Some)
+            .map_err(|refusal| format!("{}: {}", entry.path, refusal.0))
+    }
+
+    /// Judges one `.acx` file again, for its content alone; `None` where it is not admitted.
+    ///
+    /// # Errors
+    /// As [`Stage::judge_again`].
+    pub fn admit(&self, entry: &Entry) -> Result<Option<Box<Admitted>>, String> {
+        let judged = self.judge_again(&self.registry.source, entry)?;
+        Ok(judged.and_then(|judgement| judgement.admitted))
     }
 
     fn read(&self, entry: &Entry) -> Result<Vec<u8>, ReadError> {
@@ -327,6 +350,7 @@ impl Stage<'_> {
             outcome: Outcome::Rejected,
             findings,
             waivers,
+            signer: None,
         })
     }
 
@@ -356,6 +380,7 @@ impl Stage<'_> {
             outcome,
             findings,
             waivers: BTreeSet::new(),
+            signer: None,
         }
     }
 

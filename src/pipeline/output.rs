@@ -73,10 +73,7 @@ impl<'a> Staged<'a> {
             return Ok(Vec::new());
         };
         let mut files = Vec::new();
-        let mut bounds = git::Bounds {
-            left: git::MOST_ENTRIES,
-            expired: &git::unbounded,
-        };
+        let mut bounds = git::Bounds::new(&git::unbounded);
         git::walk(&self.repo.objects, tree, &mut bounds, |path, leaf| {
             if leaf.mode != Mode::Tree {
                 files.push((String::from_utf8_lossy(path).into_owned(), leaf.id));

@@ -16,10 +16,11 @@ use crate::git::{self, Mode, Objects};
 use crate::model::{KeyId, PublisherId, RegistryPath};
 use crate::project::Projected;
 use crate::report::Rejected;
+use crate::source::Source;
 
 /// Where the keys of before are known from.
 pub(super) enum Known<'a> {
-    /// From the entries of the index before: keys by publisher, and the paths that it lists.
+    /// From the index before, and from the cartridges that it listed or remembers: keys by publisher, and paths.
     Index(BTreeMap<String, BTreeSet<KeyId>>, BTreeSet<String>),
     /// From the cartridges in the tree before.
     Tree {
@@ -86,10 +87,15 @@ impl Known<'_> {
             Ok(true)
         })?;
         files.sort();
+        let before = Source::Tree {
+            objects: Arc::clone(objects),
+            root: *root,
+        };
         for file in files.iter().rev() {
             bounds.step()?;
-            if let Some(admitted) = stage.admit(file) {
-                keys.insert(admitted.signed().key.id().clone());
+            let judged = stage.judge_again(&before, file).map_err(RunError::new)?;
+            if let Some((_, key)) = judged.and_then(|judgement| judgement.signer) {
+                keys.insert(key);
                 if wanted.is_subset(&keys) {
                     break;
                 }

@@ -20,7 +20,7 @@ use super::{RunError, pool};
 use crate::check::Place;
 use crate::discover::{self, At, Entry, INDEX, Tree, sidecar_of};
 use crate::finding::{Family, Finding};
-use crate::git::{self, Bounds, Change, GitError, MOST_ENTRIES, Mode, NewCommit, Repo};
+use crate::git::{self, Bounds, Change, GitError, Mode, NewCommit, Repo};
 use crate::model::{KeyId, RegistryPath, Timestamp};
 use crate::policy::StatusLedger;
 use crate::project::Projected;
@@ -262,10 +262,7 @@ impl<'a> Judge<'a> {
     }
 
     fn bounds(&self) -> Bounds<'a> {
-        Bounds {
-            left: MOST_ENTRIES,
-            expired: self.options.expired,
-        }
+        Bounds::new(self.options.expired)
     }
 
     /// A guarded branch with cartridges stays.

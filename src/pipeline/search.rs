@@ -147,7 +147,7 @@ fn one(stage: &Stage<'_>, entry: &discover::Entry, query: &Query<'_>, wanted: &[
     {
         return Found::OutOfScope;
     }
-    let Some(admitted) = stage.admit(entry) else {
+    let Ok(Some(admitted)) = stage.admit(entry) else {
         return Found::PassedOver;
     };
     let records = match sidecar::derive(&admitted) {

@@ -130,6 +130,7 @@ fn derive_again(
 ) -> Result<Derived, RunError> {
     let admitted = stage
         .admit(file)
+        .map_err(RunError::new)?
         .filter(|admitted| admitted.cartridge().sha256 == entry.sha256)
         .ok_or_else(|| changed(&entry.path))?;
     derive(&admitted).map_err(|e| RunError::new(format!("{}: {e}", entry.path)))

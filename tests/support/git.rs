@@ -47,6 +47,17 @@ impl Lab {
              [protocol \"file\"]\n\tallow = always\n[gc]\n\tauto = 0\n[receive]\n\tautogc = false\n",
         )
         .expect("a new file");
+        let key = lab.at("signing.key");
+        fs::write(
+            &key,
+            super::keys::private_pem(&super::keys::seed(super::registry::INDEX_SEED)),
+        )
+        .expect("a new file");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("a mode");
+        }
         lab
     }
 
@@ -61,16 +72,6 @@ impl Lab {
     /// The throwaway key that signs indexes.
     pub fn key(&self) -> String {
         let path = self.at("signing.key");
-        fs::write(
-            &path,
-            super::keys::private_pem(&super::keys::seed(super::registry::INDEX_SEED)),
-        )
-        .expect("a new file");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a mode");
-        }
         path.to_str().expect("a UTF-8 path").to_owned()
     }
 
