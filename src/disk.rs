@@ -93,6 +93,18 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, ReadError> {
 /// # Errors
 /// Whatever the system says, and `InvalidInput` for something that is no ordinary file.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    swap_in(path, bytes, true)
+}
+
+/// As [`replace`], for what a power cut may damage, since it can be made again.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    swap_in(path, bytes, false)
+}
+
+fn swap_in(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             return Err(io::Error::new(
@@ -120,9 +132,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // For `remove_stale`; a file system without locks does as well.
     let _ = temporary.as_file().lock();
     temporary.write_all(bytes)?;
-    temporary.as_file().sync_all()?;
+    if sync {
+        temporary.as_file().sync_all()?;
+    }
     temporary.persist(path).map_err(|e| e.error)?;
-    sync_folder(folder)
+    if sync { sync_folder(folder) } else { Ok(()) }
 }
 
 /// Removes what a killed run of [`replace`] left, so that it does not pile up. What cannot be removed stays: it harms

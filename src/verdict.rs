@@ -1,10 +1,13 @@
 //! The verdict on one cartridge. An [`Admitted`] is made here alone, out of a check without errors, so nothing can be
 //! indexed that was not checked.
 
+use serde::{Deserialize, Serialize};
+
 use crate::check::{self, Checked, Documents, Evidence, Settings, Signed};
 use crate::container::{Cartridge, Refusal};
 use crate::finding::{Finding, Severity};
 use crate::model::{Digest, KeyId, Trust};
+use crate::project::Projected;
 
 /// A cartridge that every rule let pass.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub struct Admitted {
     signed: Signed,
     trust: Trust,
     clean: bool,
+    /// What the rules warn of, before anything is said of the file's place; `None` where an error is waived.
+    warnings: Option<Vec<Finding>>,
 }
 
 impl Admitted {
@@ -41,6 +46,162 @@ impl Admitted {
     pub fn clean(&self) -> bool {
         self.clean
     }
+}
+
+/// What a place is asked about: of a cartridge that was read, or of one that is remembered.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// SHA-256 of the file.
+    pub sha256: Digest,
+    /// `acx.publisher_id`, `acx.artifact_id` and `acx.artifact_version`.
+    pub claims: [Option<&'a str>; 3],
+    /// The signed manifest hash, where the signature verified.
+    pub manifest: Option<Digest>,
+    /// What the content is worth.
+    pub trust: Trust,
+}
+
+const CLAIMS: [&str; 3] = [
+    "acx.publisher_id",
+    "acx.artifact_id",
+    "acx.artifact_version",
+];
+
+impl<'a> Seen<'a> {
+    fn of(checked: &'a Checked) -> Option<Self> {
+        let (cartridge, evidence) = (checked.cartridge.as_ref()?, checked.evidence.as_ref()?);
+        Some(Self {
+            sha256: cartridge.sha256,
+            claims: CLAIMS.map(|key| cartridge.meta(key)),
+            manifest: evidence.signed.as_ref().map(|signed| signed.manifest),
+            trust: evidence.trust,
+        })
+    }
+}
+
+/// An admitted cartridge, as far as its bytes alone say it: made of an [`Admitted`] and of nothing else.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Remembered {
+    projected: Projected,
+    claims: [Option<String>; 3],
+    warnings: Vec<Warning>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Warning {
+    code: String,
+    message: String,
+    table: Option<String>,
+    row: Option<String>,
+    pointer: Option<String>,
+}
+
+/// A remembered cartridge, judged anew.
+#[derive(Debug)]
+pub struct Recalled {
+    /// Its entry, where it is admitted.
+    pub projected: Option<Projected>,
+    /// Errors and warnings, sorted.
+    pub findings: Vec<Finding>,
+    /// The publisher and the signer's key.
+    pub signer: (String, KeyId),
+}
+
+impl Remembered {
+    /// What is to be kept of an admitted cartridge; `None` where more than its bytes decided.
+    pub fn of(admitted: &Admitted, projected: &Projected) -> Option<Self> {
+        if !admitted.signed.carries_key {
+            return None;
+        }
+        let warnings = admitted.warnings.as_ref()?.iter().map(|f| Warning {
+            code: f.code.to_owned(),
+            message: f.message.clone(),
+            table: f.location.table.map(str::to_owned),
+            row: f.location.row.clone(),
+            pointer: f.location.pointer.clone(),
+        });
+        Some(Self {
+            projected: projected.clone(),
+            claims: CLAIMS.map(|key| admitted.cartridge.meta(key).map(str::to_owned)),
+            warnings: warnings.collect(),
+        })
+    }
+
+    /// Judges it by this policy, these keys and this time, in this place; `None` where it has to be read again.
+    pub fn recall(
+        &self,
+        path: &str,
+        settings: Settings<'_>,
+        place: impl FnOnce(Seen<'_>, &mut Vec<Finding>),
+    ) -> Option<Recalled> {
+        let mut projected = self.projected.clone();
+        let entry = &mut projected.entry;
+        let revoked = settings
+            .trust
+            .get(&entry.keyid)
+            .is_some_and(|key| key.compromised());
+        if revoked || settings.now.is_before(&entry.signed_at) {
+            return None;
+        }
+        let mut findings = Vec::with_capacity(self.warnings.len());
+        for warning in &self.warnings {
+            let rule = check::rule(&warning.code)?;
+            let level = settings.policy.level(rule.info());
+            let at = check::Place {
+                table: match &warning.table {
+                    Some(table) => Some(check::table(table)?),
+                    None => None,
+                },
+                row: warning.row.clone(),
+                pointer: warning.pointer.clone(),
+            };
+            check::Sink::new(rule, path, level, &mut findings).report(at, warning.message.as_str());
+        }
+        let publisher = self.claims[0].clone().unwrap_or_default();
+        let (trust, _) = check::origin(
+            &publisher,
+            &entry.keyid,
+            &entry.signed_at,
+            settings.trust,
+            settings.own_keys,
+            settings.now,
+        );
+        let seen = Seen {
+            sha256: entry.sha256,
+            claims: [
+                self.claims[0].as_deref(),
+                self.claims[1].as_deref(),
+                self.claims[2].as_deref(),
+            ],
+            manifest: Some(entry.digest),
+            trust,
+        };
+        place(seen, &mut findings);
+        crate::finding::sort(&mut findings);
+        let trust = trust.min(Trust::Trusted);
+        entry.path = path.to_owned();
+        entry.trust = trust;
+        entry.trust_status = trust.status().to_owned();
+        let signer = (publisher, entry.keyid.clone());
+        let accepted = findings.iter().all(|f| f.severity != Severity::Error);
+        let of_the_key = is_of_the_key(&findings);
+        if !accepted && !of_the_key {
+            // Rare, and then every word of the full judgement counts.
+            return None;
+        }
+        Some(Recalled {
+            projected: accepted.then_some(projected),
+            findings,
+            signer,
+        })
+    }
+}
+
+fn is_of_the_key(findings: &[Finding]) -> bool {
+    findings
+        .iter()
+        .filter(|f| f.severity == Severity::Error)
+        .all(|f| OF_THE_KEY.contains(&f.code))
 }
 
 /// What is known of a cartridge that was judged.
@@ -87,11 +248,15 @@ pub fn judge(
     path: &str,
     bytes: &[u8],
     settings: Settings<'_>,
-    place: impl FnOnce(&Checked, &mut Vec<Finding>),
+    place: impl FnOnce(Option<Seen<'_>>, &mut Vec<Finding>),
 ) -> Result<Judgement, Refusal> {
     let mut checked = check::check(path, bytes, settings)?;
     let mut findings = std::mem::take(&mut checked.findings);
-    place(&checked, &mut findings);
+    let warnings = findings
+        .iter()
+        .all(|f| f.severity != Severity::Error)
+        .then(|| findings.clone());
+    place(Seen::of(&checked), &mut findings);
     crate::finding::sort(&mut findings);
     let accepted = findings.iter().all(|f| f.severity != Severity::Error);
     let (trust, summary, signed) = match checked.evidence {
@@ -107,10 +272,7 @@ pub fn judge(
             None,
         ),
     };
-    let of_the_key = findings
-        .iter()
-        .filter(|f| f.severity == Severity::Error)
-        .all(|f| OF_THE_KEY.contains(&f.code));
+    let of_the_key = is_of_the_key(&findings);
     let signer = match (&checked.cartridge, &signed) {
         (Some(cartridge), Some(signed)) if of_the_key => cartridge
             .meta("acx.publisher_id")
@@ -128,6 +290,7 @@ pub fn judge(
                 signed,
                 trust,
                 clean: checked.clean,
+                warnings,
             }))
         }
         // Every way to end here without an error finding would be a hole in the rules; the type keeps it shut.

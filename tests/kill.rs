@@ -81,6 +81,7 @@ fn expected(twin: &TempRegistry, old: Option<&[u8]>, ledger: &[u8]) -> Vec<u8> {
         key: Some(&key),
         base: None,
         checkout: None,
+        cache: None,
         expired: &acx_registry::git::unbounded,
     };
     let mut output = Output::Folder(twin.root());

@@ -138,6 +138,8 @@ pub struct Signed {
     pub manifest: Digest,
     /// When it was signed, by the signer's word.
     pub signed_at: Timestamp,
+    /// The key stands in the cartridge, so that nothing else is needed to verify it.
+    pub carries_key: bool,
 }
 
 /// All that is known of a cartridge's integrity and origin.
@@ -207,7 +209,11 @@ pub fn gather(
             Trust::Portable,
             "signature not checked: no public key to verify it with".to_owned(),
         ),
-        (None, Some(signed)) => origin(cartridge, signed, trust, own, now),
+        (None, Some(signed)) => {
+            let publisher = cartridge.meta("acx.publisher_id").unwrap_or_default();
+            let key = signed.key.id();
+            origin(publisher, key, &signed.signed_at, trust, own, now)
+        }
     };
     Evidence {
         manifest: manifest.code_point,
@@ -698,6 +704,7 @@ fn statement(
                 key,
                 manifest: subject,
                 signed_at,
+                carries_key: row.public_key_pem.is_some(),
             })
         }
         Err(malformed) => {
@@ -818,34 +825,32 @@ fn tampered_summary(issue: &Issue) -> String {
 }
 
 /// Step 5: what the trust registry says of a signature that holds.
-fn origin(
-    cartridge: &Cartridge,
-    signed: &Signed,
+pub(crate) fn origin(
+    publisher: &str,
+    key: &KeyId,
+    signed_at: &Timestamp,
     trust: &TrustRegistry,
     own: &[KeyId],
     now: &Timestamp,
 ) -> (Trust, String) {
-    let Some(entry) = trust.get(signed.key.id()) else {
+    let Some(entry) = trust.get(key) else {
         return (
             Trust::Portable,
             "signature valid, signer not in your trust registry".to_owned(),
         );
     };
-    let publisher = cartridge
-        .meta("acx.publisher_id")
-        .and_then(|p| PublisherId::try_from(p).ok());
-    let Some(publisher) = publisher else {
+    let Ok(publisher) = PublisherId::try_from(publisher) else {
         return (
             Trust::Portable,
             "signature valid, but acx.publisher_id is no publisher id".to_owned(),
         );
     };
-    match entry.eligible(&publisher, Some(&signed.signed_at), now) {
+    match entry.eligible(&publisher, Some(signed_at), now) {
         Err(reason) => (
             Trust::Portable,
             format!("signature valid, but the signer's key is not eligible: {reason}"),
         ),
-        Ok(()) if own.contains(signed.key.id()) => (
+        Ok(()) if own.contains(key) => (
             Trust::Local,
             "signature valid, signed by your own key".to_owned(),
         ),

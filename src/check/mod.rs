@@ -11,6 +11,8 @@ mod rules;
 
 pub use documents::{Documents, Engine};
 pub use engine::{Checked, Settings, check, rule};
+pub(crate) use evidence::origin;
 pub use evidence::{Evidence, Issue, IssueKind, Signed, gather};
+pub(crate) use rule::table;
 pub use rule::{CapabilityItem, Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 pub use rules::RULES;

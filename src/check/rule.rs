@@ -142,6 +142,23 @@ impl Place {
     }
 }
 
+/// The name of a table of the format, by its text.
+pub(crate) fn table(name: &str) -> Option<&'static str> {
+    [
+        "acx_skill",
+        "attestations",
+        "capabilities",
+        "cartridge",
+        "memory",
+        "objects",
+        "signatures",
+        "sqlar",
+        "vectors",
+    ]
+    .into_iter()
+    .find(|known| *known == name)
+}
+
 /// Findings of one rule that a file's report lists; the rest are counted.
 pub const LISTED_PER_RULE: usize = 50;
 

@@ -7,8 +7,9 @@ use acx_registry::discover::INDEX;
 use acx_registry::git::{Identity, Repo};
 use acx_registry::model::Timestamp;
 use acx_registry::pipeline::{
-    self, Base, Branch, BuildOptions, Checkout, CommitOptions, Mode, Output, Staged,
+    self, Base, Branch, BuildOptions, Cache, Checkout, CommitOptions, Mode, Output, Staged,
 };
+use acx_registry::policy::Policy;
 use acx_registry::registry::{self, Registry};
 use acx_registry::report::{self, BuildReport};
 use acx_registry::source::Source;
@@ -54,6 +55,46 @@ pub fn check_history(args: HistoryArgs, global: Global) -> Result<u8, Failure> {
     let report = pipeline::check_history(&base, &now)?;
     print(&report, global)?;
     Ok(report.exit_status())
+}
+
+/// Where what was found before is kept
+#[derive(clap::Args)]
+pub struct CacheArgs {
+    /// Keep what is found in files here; by default in the git folder, as acx/cache
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    cache: Option<PathBuf>,
+    /// Look at every file anew, and keep nothing
+    #[arg(long)]
+    no_cache: bool,
+}
+
+impl CacheArgs {
+    /// The folder of a registry's cache, where there is a place for one.
+    pub(super) fn folder(&self, repo: Option<&Repo>) -> Option<PathBuf> {
+        if self.no_cache {
+            return None;
+        }
+        self.cache
+            .clone()
+            .or_else(|| Some(repo?.common_dir().join("acx").join("cache")))
+    }
+
+    /// The cache itself.
+    pub(super) fn open(
+        &self,
+        repo: Option<&Repo>,
+        policy: &Policy,
+        now: &Timestamp,
+    ) -> Option<Cache> {
+        Some(Cache::new(&self.folder(repo)?, policy, now))
+    }
+}
+
+/// Writes a cache; what there is to say of it is no result.
+pub(super) fn save(cache: Option<&Cache>, global: Global) {
+    if let Some(note) = cache.and_then(Cache::save).filter(|_| !global.quiet) {
+        output::error(&format!("note: {}\n", report::escape(&note)));
+    }
 }
 
 /// How a commit of generated files is made
@@ -113,6 +154,8 @@ pub struct Args {
     push: Option<String>,
     #[command(flatten)]
     commit_args: CommitArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
@@ -184,6 +227,11 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
              at hand\n",
         );
     }
+    let repo = checkout
+        .as_ref()
+        .map(Checkout::repo)
+        .or(place.as_ref().map(|place| &place.repo));
+    let cache = args.cache.open(repo, &registry.policy, &now);
     let options = BuildOptions {
         mode,
         fail_on_reject: args.on_reject == OnReject::Fail,
@@ -192,9 +240,11 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         allow_shrink: args.allow_shrink,
         base,
         checkout: checkout.as_ref(),
+        cache: cache.as_ref(),
         ..options(&now, key.as_ref(), args.jobs)
     };
     let built = pipeline::build(&registry, &mut output, &options)?;
+    save(cache.as_ref(), global);
     print(&built, global)?;
     Ok(built.exit_status())
 }
@@ -230,6 +280,7 @@ pub(super) fn options<'a>(
         key,
         base: None,
         checkout: None,
+        cache: None,
         expired: &acx_registry::git::unbounded,
     }
 }
@@ -323,7 +374,9 @@ fn run_commit(args: Args, global: Global, now: &Timestamp) -> Result<u8, Failure
         prefix: &place.prefix,
         name: name.as_deref(),
     };
+    let cache = args.cache.open(Some(repo), &registry.policy, now);
     let options = BuildOptions {
+        cache: cache.as_ref(),
         fail_on_reject: args.on_reject == OnReject::Fail,
         resign: args.resign,
         new_chain: args.new_chain,
@@ -335,6 +388,7 @@ fn run_commit(args: Args, global: Global, now: &Timestamp) -> Result<u8, Failure
         Some(remote) => branch.push(remote, &options, &commit)?,
         None => branch.build_and_move(&options, &commit)?,
     };
+    save(cache.as_ref(), global);
     print(&built.report, global)?;
     if !global.quiet {
         match built.commit {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use acx_registry::git::Repo;
-use acx_registry::pipeline::{self, Branch, PushOptions};
+use acx_registry::pipeline::{self, Branch, BuildOptions, PushOptions};
 use acx_registry::report;
 use acx_registry::source;
 
-use super::build::{CommitArgs, commit_options, options, signing_key_of};
+use super::build::{CacheArgs, CommitArgs, commit_options, save, options, signing_key_of};
 use super::{Failure, Format, Global, environment, output};
 
 /// Bytes of the hook's input.
@@ -26,6 +26,8 @@ pub struct PreArgs {
     /// Seconds for everything; a push that takes longer is refused
     #[arg(long, value_name = "SECONDS", default_value_t = 4.0, value_parser = seconds)]
     budget: f64,
+    #[command(flatten)]
+    cache: CacheArgs,
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
@@ -49,6 +51,8 @@ pub struct PostArgs {
     key: Option<PathBuf>,
     #[command(flatten)]
     commit: CommitArgs,
+    #[command(flatten)]
+    cache: CacheArgs,
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
@@ -80,8 +84,10 @@ pub fn pre_receive(args: PreArgs, global: Global) -> Result<u8, Failure> {
     let repo = open(args.git_dir)?;
     let updates = pipeline::parse_updates(&repo, &input()?)?;
     let expired = || start.elapsed() >= budget;
+    let cache = args.cache.folder(Some(&repo));
     let options = PushOptions {
         now: &now,
+        cache: cache.as_deref(),
         jobs: args.jobs,
         expired: &expired,
         allow_policy_change: repo.setting("acx.allowPolicyChange")?.unwrap_or(false),
@@ -135,8 +141,13 @@ pub fn post_receive(args: PostArgs, global: Global) -> Result<u8, Failure> {
         name: Some(&default),
     };
     let commit = commit_options(&args.commit, &repo, &now)?;
-    let options = options(&now, key.as_ref(), args.jobs);
+    let cache = args.cache.open(Some(&repo), &registry.policy, &now);
+    let options = BuildOptions {
+        cache: cache.as_ref(),
+        ..options(&now, key.as_ref(), args.jobs)
+    };
     let built = branch.build_and_move(&options, &commit)?;
+    save(cache.as_ref(), global);
     if !global.quiet {
         output::error(&format!(
             "acx: {}{}\n",

@@ -282,6 +282,14 @@ impl Repo {
         Ok(gix::index::File::clone(&index))
     }
 
+    /// How git compares the times and sizes of files with those that its index knows.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub fn stat_options(&self) -> Result<gix::index::entry::stat::Options, GitError> {
+        Ok(self.local().stat_options()?)
+    }
+
     /// The id that a blob of these bytes has.
     ///
     /// # Errors

@@ -180,6 +180,41 @@ pub fn matches(dataset: &Dataset, at: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Whether the folder `at` holds these files, by their paths in it, and no other file or folder. What is in them is not
+/// looked at.
+pub fn has_only<'a>(at: &Path, expected: impl Iterator<Item = &'a str>) -> bool {
+    let expected: std::collections::BTreeSet<&str> = expected.collect();
+    let mut left = expected.len();
+    let mut folders = vec![(String::new(), at.to_path_buf())];
+    while let Some((prefix, folder)) = folders.pop() {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return false;
+        };
+        for entry in entries {
+            let Ok((entry, kind)) = entry.and_then(|e| Ok((e.file_type()?, e)).map(|(k, e)| (e, k)))
+            else {
+                return false;
+            };
+            let Ok(name) = entry.file_name().into_string() else {
+                return false;
+            };
+            let path = format!("{prefix}{name}");
+            if kind.is_dir() {
+                let prefix = format!("{path}/");
+                if !expected.iter().any(|file| file.starts_with(&prefix)) {
+                    return false;
+                }
+                folders.push((prefix, entry.path()));
+            } else if kind.is_file() && expected.contains(path.as_str()) {
+                left -= 1;
+            } else {
+                return false;
+            }
+        }
+    }
+    left == 0
+}
+
 /// The digest of the dataset in the folder `at`, as [`Dataset::digest`] computes it from memory. Only files count;
 /// a folder without files, which git cannot hold, changes nothing.
 ///

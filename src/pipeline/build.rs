@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::join::{Joined, join};
 use super::judge::{Judged, Stage, links, report};
+use super::cache::Cache;
 use super::checkout::Checkout;
 use super::output::{Output, Staged};
 use super::push::PushOptions;
@@ -70,6 +71,8 @@ pub struct BuildOptions<'a> {
     pub base: Option<Base<'a>>,
     /// What git keeps of the folder that is built.
     pub checkout: Option<&'a Checkout>,
+    /// What was found before.
+    pub cache: Option<&'a Cache>,
     /// Says that the time is up; then no more cartridges are judged.
     pub expired: &'a (dyn Fn() -> bool + Sync),
 }
@@ -148,6 +151,7 @@ pub fn build(
         wrongs,
         withdrawn: past_ledger.as_ref().unwrap_or(&registry.ledger),
         checkout: options.checkout,
+        cache: options.cache,
         expired: options.expired,
     };
     let threads = pool(options.jobs)?;
@@ -279,6 +283,7 @@ pub(super) fn compare_index(
     prefix: &str,
     registry: &Registry,
     base: Option<Base<'_>>,
+    cache: Option<&Cache>,
     push: &PushOptions<'_>,
 ) -> Result<Vec<String>, RunError> {
     let options = BuildOptions {
@@ -292,6 +297,7 @@ pub(super) fn compare_index(
         key: None,
         base,
         checkout: None,
+        cache,
         expired: push.expired,
     };
     let mut output = Output::Commit(Staged::new(repo, prefix));

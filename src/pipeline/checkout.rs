@@ -1,22 +1,29 @@
-//! What git keeps of a work tree's cartridges. A cartridge that git converts on its way in or out is judged in one form
-//! and served in another.
+//! What git keeps of a work tree. It tells which files are unchanged without reading them, and which cartridges git
+//! converts on their way in or out, so that they are judged in one form and served in another.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use gix::hash::ObjectId;
-use gix::index::entry::Stage;
+use gix::index::entry::{Mode, Stat};
 
 use super::RunError;
-use crate::discover::is_cartridge;
 use crate::git::Repo;
-use crate::model::RegistryPath;
 
-/// The blobs that git's index has of a registry's cartridges.
-#[derive(Debug)]
+/// A work tree's git index, and where the registry lies in it.
 pub struct Checkout {
     repo: Repo,
-    blobs: BTreeMap<String, ObjectId>,
+    /// With a final slash unless it is the root.
+    prefix: String,
+    index: gix::index::File,
+    stat: gix::index::entry::stat::Options,
+}
+
+impl std::fmt::Debug for Checkout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checkout")
+            .field("repo", &self.repo)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Checkout {
@@ -36,17 +43,35 @@ impl Checkout {
             prefix.push('/');
         }
         let index = repo.index()?;
-        let mut blobs = BTreeMap::new();
-        for entry in index.entries() {
-            let path = std::str::from_utf8(entry.path(&index))
-                .ok()
-                .and_then(|path| path.strip_prefix(&prefix))
-                .and_then(|path| RegistryPath::try_from(path).ok());
-            if let Some(path) = path.filter(|path| entry.stage() == Stage::Unconflicted && is_cartridge(path)) {
-                blobs.insert(path.as_str().to_owned(), entry.id);
-            }
+        let stat = repo.stat_options()?;
+        Ok(Some(Self {
+            repo,
+            prefix,
+            index,
+            stat,
+        }))
+    }
+
+    fn entry(&self, path: &str) -> Option<&gix::index::Entry> {
+        let path = format!("{}{path}", self.prefix);
+        self.index.entry_by_path(path.as_str().into())
+    }
+
+    /// The blob of a file that has not changed since git looked at it, and its size in bytes. A file that changed in the
+    /// same moment in which git looked counts as changed.
+    pub(super) fn unchanged(&self, path: &str, file: &Path) -> Option<(ObjectId, u64)> {
+        let entry = self.entry(path)?;
+        if !entry.mode.contains(Mode::FILE) {
+            return None;
         }
-        Ok(Some(Self { repo, blobs }))
+        let found = gix::index::fs::Metadata::from_path_no_follow(file).ok()?;
+        if !found.is_file() {
+            return None;
+        }
+        let stat = Stat::from_fs(&found).ok()?;
+        let same = entry.stat.matches(&stat, self.stat)
+            && !entry.stat.is_racy(self.index.timestamp(), self.stat);
+        same.then(|| (entry.id, found.len()))
     }
 
     /// The repository.
@@ -56,9 +81,10 @@ impl Checkout {
 
     /// Whether git's blob of a cartridge differs from these bytes of it, and by line ends alone.
     pub(super) fn converts(&self, path: &str, bytes: &[u8], most: u64) -> bool {
-        let Some(id) = self.blobs.get(path) else {
+        let Some(entry) = self.entry(path) else {
             return false;
         };
+        let id = &entry.id;
         // A conversion that changes anything changes the length. A blob that is not here was never converted here.
         let objects = &self.repo.objects;
         match objects.size(id) {

@@ -49,9 +49,9 @@ fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {
         }
         Err(e) => return FileReport::unverifiable(path, format!("cannot be read: {e}")),
     };
-    let judged = verdict::judge(&path, &bytes, settings, |checked, findings| {
-        if let Some(evidence) = checked.evidence.as_ref().filter(|_| settings.public) {
-            judge::minimum_trust(settings.policy, &path, evidence.trust, findings);
+    let judged = verdict::judge(&path, &bytes, settings, |seen, findings| {
+        if let Some(seen) = seen.filter(|_| settings.public) {
+            judge::minimum_trust(settings.policy, &path, seen.trust, findings);
         }
     });
     match judged {

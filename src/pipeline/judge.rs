@@ -2,24 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gix::hash::ObjectId;
+
+use super::cache::{Cache, Fact, KeptDataset, KeptFile, Sound};
 use super::checkout::Checkout;
 use super::output::Output;
 use super::past::Wrong;
 use super::sidecar::{self, Derived};
-use crate::check::{self, Checked, Place, Settings, Sink};
+use crate::check::{self, Place, Settings, Sink};
 use crate::container::Refusal;
-use crate::discover::{Entry, Oddity, OddityKind, Tree};
+use crate::discover::{At, Entry, Oddity, OddityKind, Tree};
 use crate::disk::ReadError;
 use crate::finding::{Finding, Severity};
-use crate::git::Bounds;
+use crate::git::{self, Bounds};
 use crate::model::{Coordinate, KeyId, RegistryPath, Timestamp, Trust};
 use crate::policy::{Policy, StatusLedger};
-use crate::project::{self, Projected};
+use crate::project::{self, Memories, Projected};
 use crate::publish::Published;
 use crate::registry::Registry;
 use crate::secret;
 use crate::source::Source;
-use crate::verdict::{self, Admitted, Judgement};
+use crate::verdict::{self, Admitted, Judgement, Remembered, Seen};
 
 /// What became of one path.
 pub(super) enum Outcome {
@@ -78,6 +81,8 @@ pub(super) struct Stage<'a> {
     pub withdrawn: &'a StatusLedger,
     /// What git keeps of the folder that is judged.
     pub checkout: Option<&'a Checkout>,
+    /// What was found before.
+    pub cache: Option<&'a Cache>,
     /// What ends long work.
     pub expired: &'a (dyn Fn() -> bool + Sync),
 }
@@ -145,6 +150,16 @@ impl Stage<'_> {
         Bounds::new(self.expired)
     }
 
+    fn settings(&self) -> Settings<'_> {
+        Settings {
+            policy: self.policy(),
+            trust: &self.registry.trust,
+            own_keys: &[],
+            now: self.now,
+            public: true,
+        }
+    }
+
     fn policy(&self) -> &Policy {
         &self.registry.policy
     }
@@ -156,6 +171,10 @@ impl Stage<'_> {
     /// Judges one `.acx` file; whether its dataset is up to date is asked of the output.
     pub fn cartridge(&self, entry: &Entry, output: &Output<'_>) -> Judged {
         let path = entry.path.as_str();
+        let known = self.blob_without_reading(entry);
+        if let Some(judged) = known.and_then(|(id, size)| self.recall(entry, &id, size, output)) {
+            return judged;
+        }
         let bytes = match self.read(entry) {
             Ok(bytes) => bytes,
             Err(e) => return self.unread(path, &e),
@@ -176,6 +195,17 @@ impl Stage<'_> {
             signer: None,
             };
         }
+        // Of a file, what it is and not what git's index has for it: the two differ where git converts.
+        let id = match &entry.at {
+            At::Blob(id) => Some(*id),
+            At::File(_) => self.blob_of(&bytes),
+        };
+        if let Some(judged) = id
+            .filter(|id| known.is_none_or(|(known, _)| known != *id))
+            .and_then(|id| self.recall(entry, &id, None, output))
+        {
+            return judged;
+        }
         let (judged, waivers) = self.judge(&entry.path, &bytes);
         let unverifiable = |reason: String, waivers| Judged {
             path: path.to_owned(),
@@ -189,7 +219,7 @@ impl Stage<'_> {
             Err(refusal) => return unverifiable(refusal.0, waivers),
         };
         let outcome = match judgement.admitted.take() {
-            Some(admitted) => match self.indexable(entry, output, &admitted, &mut judgement.findings) {
+            Some(admitted) => match self.indexable(entry, id, output, &admitted, &mut judgement.findings) {
                 Ok(indexable) => Outcome::Accepted(Box::new(indexable)),
                 Err(reason) => return unverifiable(reason, waivers),
             },
@@ -239,16 +269,9 @@ impl Stage<'_> {
         path: &RegistryPath,
         bytes: &[u8],
     ) -> (Result<Judgement, Refusal>, BTreeSet<usize>) {
-        let settings = Settings {
-            policy: self.policy(),
-            trust: &self.registry.trust,
-            own_keys: &[],
-            now: self.now,
-            public: true,
-        };
         let mut waivers = BTreeSet::new();
-        let judged = verdict::judge(path.as_str(), bytes, settings, |checked, findings| {
-            self.place(path, checked, findings);
+        let judged = verdict::judge(path.as_str(), bytes, self.settings(), |seen, findings| {
+            self.place(path, seen, findings);
             waivers = self.waive(findings);
         });
         (judged, waivers)
@@ -258,30 +281,144 @@ impl Stage<'_> {
     fn indexable(
         &self,
         entry: &Entry,
+        id: Option<ObjectId>,
         output: &Output<'_>,
         admitted: &Admitted,
         findings: &mut Vec<Finding>,
     ) -> Result<Indexable, String> {
         let path = entry.path.as_str();
         let mut projected = project::entry(path, admitted);
+        let remembered = id
+            .zip(self.cache)
+            .and_then(|kept| Some((kept, Remembered::of(admitted, &projected)?)));
         let mut stale = false;
         if self.policy().sidecars_enabled {
-            match sidecar::derive(admitted)? {
-                Derived::NoMemory => {}
+            let kept = match sidecar::derive(admitted)? {
+                Derived::NoMemory => KeptDataset::NoMemory,
                 Derived::OtherEngine(engine) => {
-                    let message = format!(
-                        "expected the embedding engine local-hash-128, found {engine}: no dataset is written"
-                    );
-                    self.report("lance-other-engine", path, message, findings);
+                    self.other_engine(path, &engine, findings);
+                    KeptDataset::OtherEngine(engine)
                 }
                 Derived::Dataset { records, dataset } => {
                     let memories = sidecar::memories_entry(path, records.len(), &dataset);
                     stale = !output.has(&memories.path, &dataset);
-                    projected.entry.memories = Some(memories);
+                    projected.entry.memories = Some(memories.clone());
+                    let kind = self.hash_kind();
+                    let files = dataset.files.iter().map(|(path, bytes)| {
+                        let id = git::blob_id(kind, bytes).ok()?.to_string();
+                        Some(KeptFile {
+                            path: path.clone(),
+                            id,
+                            size: bytes.len() as u64,
+                        })
+                    });
+                    KeptDataset::Dataset {
+                        memories,
+                        files: files.collect::<Option<_>>().unwrap_or_default(),
+                    }
                 }
+            };
+            if let Some(((id, cache), remembered)) = remembered {
+                let sound = Sound {
+                    remembered,
+                    dataset: kept,
+                };
+                cache.put(id, &Fact::Cartridge(Box::new(sound)));
             }
         }
         Ok(Indexable { projected, stale })
+    }
+
+    fn other_engine(&self, path: &str, engine: &str, findings: &mut Vec<Finding>) {
+        let message = format!(
+            "expected the embedding engine local-hash-128, found {engine}: no dataset is written"
+        );
+        self.report("lance-other-engine", path, message, findings);
+    }
+
+    /// The hash of the repository, or of most.
+    fn hash_kind(&self) -> gix::hash::Kind {
+        match (&self.registry.source, self.checkout) {
+            (Source::Tree { objects, .. }, _) => objects.kind(),
+            (_, Some(checkout)) => checkout.repo().hash_kind(),
+            _ => gix::hash::Kind::Sha1,
+        }
+    }
+
+    /// The blob that a file is, and its size where that is known, where nothing needs to be read for it: in a commit, or
+    /// where git's index knows the file by its times.
+    fn blob_without_reading(&self, entry: &Entry) -> Option<(ObjectId, Option<u64>)> {
+        self.cache?;
+        match &entry.at {
+            At::Blob(id) => Some((*id, None)),
+            At::File(file) => {
+                let (id, size) = self.checkout?.unchanged(entry.path.as_str(), file)?;
+                Some((id, Some(size)))
+            }
+        }
+    }
+
+    fn blob_of(&self, bytes: &[u8]) -> Option<ObjectId> {
+        self.cache?;
+        git::blob_id(self.hash_kind(), bytes).ok()
+    }
+
+    /// A cartridge that was judged before, judged by what may have changed since.
+    fn recall(
+        &self,
+        entry: &Entry,
+        id: &ObjectId,
+        size: Option<u64>,
+        output: &Output<'_>,
+    ) -> Option<Judged> {
+        let Fact::Cartridge(sound) = self.cache?.get(id)? else {
+            return None;
+        };
+        let path = entry.path.as_str();
+        let mut waivers = BTreeSet::new();
+        let recalled = sound
+            .remembered
+            .recall(path, self.settings(), |seen, findings| {
+                self.place(&entry.path, Some(seen), findings);
+                waivers = self.waive(findings);
+            })?;
+        let mut findings = recalled.findings;
+        let signer = Some(recalled.signer);
+        let Some(mut projected) = recalled.projected else {
+            return Some(Judged {
+                path: path.to_owned(),
+                outcome: Outcome::Rejected,
+                findings,
+                waivers,
+                signer,
+            });
+        };
+        // A file that git converts has another size than its blob.
+        if size.is_some_and(|size| size != projected.entry.bytes) {
+            return None;
+        }
+        let mut stale = false;
+        if self.policy().sidecars_enabled {
+            match &sound.dataset {
+                KeptDataset::NoMemory => {}
+                KeptDataset::OtherEngine(engine) => self.other_engine(path, engine, &mut findings),
+                KeptDataset::Dataset { memories, files } => {
+                    let at = sidecar::path_beside(path);
+                    stale = !output.has_files(&at, files, self.checkout, self.hash_kind());
+                    projected.entry.memories = Some(Memories {
+                        path: at,
+                        ..memories.clone()
+                    });
+                }
+            }
+        }
+        Some(Judged {
+            path: path.to_owned(),
+            outcome: Outcome::Accepted(Box::new(Indexable { projected, stale })),
+            findings,
+            waivers,
+            signer,
+        })
     }
 
     /// Looks for secrets in one other file.
@@ -296,11 +433,17 @@ impl Stage<'_> {
                 &mut findings,
             );
         }
+        let known = self.blob_without_reading(entry).map(|(id, _)| id);
+        if known.is_some_and(|id| self.is_plain(&id)) {
+            return self.found(path, findings);
+        }
         match self.read(entry) {
             Ok(bytes) => {
                 if let Some(offset) = secret::private_key_head(&bytes) {
                     let message = format!("a PEM block of a private key begins at byte {offset}");
                     self.report("registry-secret", path, message, &mut findings);
+                } else if let (Some(cache), Some(id)) = (self.cache, self.blob_of(&bytes)) {
+                    cache.put(id, &Fact::Plain);
                 }
             }
             Err(ReadError::TooLarge(bytes)) => {
@@ -311,6 +454,10 @@ impl Stage<'_> {
             Err(e) => return Some(self.unread(path, &e)),
         }
         self.found(path, findings)
+    }
+
+    fn is_plain(&self, id: &ObjectId) -> bool {
+        matches!(self.cache.and_then(|cache| cache.get(id)), Some(Fact::Plain))
     }
 
     /// Reports what is neither file nor folder.
@@ -385,24 +532,22 @@ impl Stage<'_> {
     }
 
     /// The rules about a cartridge's place, its past and its worth.
-    fn place(&self, path: &RegistryPath, checked: &Checked, findings: &mut Vec<Finding>) {
+    fn place(&self, path: &RegistryPath, seen: Option<Seen<'_>>, findings: &mut Vec<Finding>) {
         let text = path.as_str();
         let spelled = Coordinate::of_path(path);
         if let Err(malformed) = &spelled {
             self.report("registry-path", text, malformed.to_string(), findings);
         }
-        let (Some(cartridge), Some(evidence)) = (&checked.cartridge, &checked.evidence) else {
-            self.history(text, None, findings);
-            return;
+        let Some(seen) = seen else {
+            return self.history(text, None, findings);
         };
         if let Ok(spelled) = spelled {
-            let parts = [
+            let expected = [
                 ("acx.publisher_id", spelled.publisher.as_str()),
                 ("acx.artifact_id", spelled.id.as_str()),
                 ("acx.artifact_version", spelled.version.as_str()),
             ];
-            for (key, expected) in parts {
-                let found = cartridge.meta(key);
+            for ((key, expected), found) in expected.into_iter().zip(seen.claims) {
                 if found != Some(expected) {
                     let found = found.map_or_else(
                         || "nothing".to_owned(),
@@ -427,37 +572,35 @@ impl Stage<'_> {
             let message = "a symbolic link stands where the cartridge's dataset goes";
             self.report("registry-symlink", text, message, findings);
         }
-        self.history(text, Some(checked), findings);
-        minimum_trust(self.policy(), text, evidence.trust, findings);
+        self.history(text, Some(seen), findings);
+        minimum_trust(self.policy(), text, seen.trust, findings);
     }
 
     /// Published once, never changed: the file's hash is the one that was signed, and so is the content's.
-    fn history(&self, path: &str, checked: Option<&Checked>, findings: &mut Vec<Finding>) {
+    fn history(&self, path: &str, seen: Option<Seen<'_>>, findings: &mut Vec<Finding>) {
         if let Some(wrong) = self.wrongs.get(path) {
             return self.report(wrong.code, path, wrong.message.as_str(), findings);
         }
         let Some(published) = self.published.get(path) else {
             return;
         };
-        let Some(cartridge) = checked.and_then(|c| c.cartridge.as_ref()) else {
+        let Some(seen) = seen else {
             let message = format!(
                 "expected the published file ({}), found one that cannot be read",
                 published.sha256
             );
             return self.report("history-changed", path, message, findings);
         };
-        if cartridge.sha256 != published.sha256 {
+        if seen.sha256 != published.sha256 {
             let message = format!(
                 "expected the published file ({}), found {}",
-                published.sha256, cartridge.sha256
+                published.sha256, seen.sha256
             );
             self.report("history-changed", path, message, findings);
-        } else if let Some(signed) = checked.and_then(|c| c.evidence.as_ref()?.signed.as_ref())
-            && signed.manifest != published.digest
-        {
+        } else if let Some(manifest) = seen.manifest.filter(|m| *m != published.digest) {
             let message = format!(
-                "expected the published digest {}, found {}",
-                published.digest, signed.manifest
+                "expected the published digest {}, found {manifest}",
+                published.digest
             );
             self.report("history-changed", path, message, findings);
         }

@@ -2,6 +2,7 @@
 //! index. The only place that knows threads; everything it collects is sorted before anyone sees it.
 
 mod build;
+mod cache;
 mod checkout;
 mod commit;
 mod files;
@@ -19,6 +20,7 @@ mod verify;
 use crate::git::GitError;
 
 pub use build::{Base, BuildOptions, Mode, build, check_history};
+pub use cache::Cache;
 pub use checkout::Checkout;
 pub use commit::{Branch, CommitOptions, Committed};
 pub use lock::{Lock, lock};

@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use gix::hash::ObjectId;
 
 use super::RunError;
+use super::cache::KeptFile;
+use super::checkout::Checkout;
 use crate::discover::{INDEX, Tree};
 use crate::disk;
 use crate::git::{self, Edit, Mode, Repo};
@@ -122,6 +124,39 @@ impl Output<'_> {
         match self {
             Self::Folder(root) => lance::matches(dataset, &join(root, path)).unwrap_or(false),
             Self::Commit(staged) => staged.has(path, dataset).unwrap_or(false),
+        }
+    }
+
+    /// As [`Output::has`], of a dataset whose files are known by their blobs.
+    pub(super) fn has_files(
+        &self,
+        path: &str,
+        files: &[KeptFile],
+        checkout: Option<&Checkout>,
+        kind: gix::hash::Kind,
+    ) -> bool {
+        match self {
+            Self::Commit(staged) => staged.files(path).is_ok_and(|found| {
+                found.len() == files.len()
+                    && found.iter().zip(files).all(|((path, id), file)| {
+                        *path == file.path && id.to_string() == file.id
+                    })
+            }),
+            Self::Folder(root) => {
+                let is = |file: &KeptFile| {
+                    let path = format!("{path}/{}", file.path);
+                    let at = join(root, &path);
+                    match checkout.and_then(|checkout| checkout.unchanged(&path, &at)) {
+                        Some((id, size)) => size == file.size && id.to_string() == file.id,
+                        None => disk::read(&at, file.size)
+                            .ok()
+                            .and_then(|bytes| git::blob_id(kind, &bytes).ok())
+                            .is_some_and(|id| id.to_string() == file.id),
+                    }
+                };
+                lance::has_only(&join(root, path), files.iter().map(|f| f.path.as_str()))
+                    && files.iter().all(is)
+            }
         }
     }
 

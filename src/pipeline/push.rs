@@ -6,10 +6,12 @@
 //! change are never entered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use gix::hash::ObjectId;
 use rayon::prelude::*;
 
+use super::cache::Cache;
 use super::build::{Base, compare_index};
 use super::join::{duplicates, is_withdrawn};
 use super::judge::{Judged, Outcome, Stage, links, report};
@@ -48,6 +50,8 @@ pub struct PushOptions<'a> {
     pub jobs: usize,
     /// Says that the time is up.
     pub expired: &'a (dyn Fn() -> bool + Sync),
+    /// Where what was found before is kept.
+    pub cache: Option<&'a Path>,
     /// The server lets a push change the policy and the trust registry.
     pub allow_policy_change: bool,
 }
@@ -372,9 +376,28 @@ struct Changes {
 impl Pushed<'_, '_> {
     fn judge(mut self, bounds: &mut Bounds<'_>) -> Result<(), Stop> {
         let (repo, options) = (self.judge.repo, self.judge.options);
+        let (prefix, registry) = registry_at(repo, self.base.unwrap_or(self.head), options.now)?;
+        let cache = options
+            .cache
+            .map(|folder| Cache::new(folder, &registry.policy, options.now));
+        let judged = self.judge_under(prefix, registry, cache.as_ref(), bounds);
+        // Also where the time was up: the next try then gets further.
+        if let Some(note) = cache.as_ref().and_then(Cache::save) {
+            self.judge.notes.push(note);
+        }
+        judged
+    }
+
+    fn judge_under(
+        &mut self,
+        prefix: &str,
+        mut registry: Registry,
+        cache: Option<&Cache>,
+        bounds: &mut Bounds<'_>,
+    ) -> Result<(), Stop> {
+        let (repo, options) = (self.judge.repo, self.judge.options);
         let objects = &repo.objects;
         let founding = self.base.is_none();
-        let (prefix, mut registry) = registry_at(repo, self.base.unwrap_or(self.head), options.now)?;
         registry.source = Source::of_commit(objects, &self.head, prefix)?;
         let past_ledger = std::mem::take(&mut registry.ledger);
         if self.judge.report.registry.is_empty() {
@@ -401,6 +424,7 @@ impl Pushed<'_, '_> {
             wrongs,
             withdrawn: &past_ledger,
             checkout: None,
+            cache,
             expired: options.expired,
         };
         let known = Known::Tree {
@@ -428,7 +452,7 @@ impl Pushed<'_, '_> {
         if changes.generated.is_empty() {
             return Ok(());
         }
-        self.index(&changes, &registry, prefix, bounds)
+        self.index(&registry, prefix, cache, bounds)
     }
 
     /// Everything that the end has and the commit before has not.
@@ -614,9 +638,9 @@ impl Pushed<'_, '_> {
     /// A changed index or dataset is what the registry's signer would write.
     fn index(
         &mut self,
-        changes: &Changes,
         registry: &Registry,
         prefix: &str,
+        cache: Option<&Cache>,
         bounds: &mut Bounds<'_>,
     ) -> Result<(), Stop> {
         let (repo, options) = (self.judge.repo, self.judge.options);
@@ -754,13 +778,17 @@ impl Pushed<'_, '_> {
         // The end must be what a build would make of it, at the time that it was signed.
         let own = Registry::under(&registry.source, registry.source.clone(), options.now)
             .map_err(|e| RunError::new(e.to_string()))?;
+        // What was found under other limits or levels says nothing here.
+        let cache = cache.filter(|_| {
+            own.policy.limits == registry.policy.limits && own.policy.levels == registry.policy.levels
+        });
         let base = self.base.map(|base| Base {
             repo,
             prefix,
             base,
             head: self.head,
         });
-        let differences = compare_index(repo, prefix, &own, base, options)?;
+        let differences = compare_index(repo, prefix, &own, base, cache, options)?;
         if (options.expired)() {
             return Err(Stop::Expired);
         }
@@ -773,7 +801,6 @@ impl Pushed<'_, '_> {
                 self.name, new.signing.registry_id
             ));
         }
-        let _ = changes;
         Ok(())
     }
 }

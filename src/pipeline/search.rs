@@ -87,6 +87,7 @@ pub fn search(
         wrongs: std::collections::BTreeMap::new(),
         withdrawn: &registry.ledger,
         checkout: None,
+        cache: None,
         expired: &crate::git::unbounded,
     };
     let found: Vec<Found> = pool(jobs)?.install(|| {

@@ -166,7 +166,7 @@ pub struct CartridgeEntry {
 }
 
 /// An entry, and what the join of all entries needs besides.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Projected {
     /// The entry, without status, latest and memories.
     pub entry: CartridgeEntry,

@@ -1,0 +1,256 @@
+//! What was found in files before. Kept by the blob id of their bytes, and only what depends on the bytes, the rules and
+//! the limits alone: whom a key belongs to, what time it is, what the ledger and the policy say is asked anew each time.
+//!
+//! A cache lies outside the registry's tree and is trusted as the program's own state: whoever can write it can write
+//! the index. It is never needed: one that is damaged, or of another version, is passed over, and what it lacks is
+//! found anew. It is 256 files, each with the ids of one first byte:
+//!
+//! ```text
+//! acx-cache/1 <version and rules, hashed>
+//! <blob id> <day it was last of use> <JSON>     by id
+//! sha256:<of all before>
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use gix::hash::ObjectId;
+use serde::{Deserialize, Serialize};
+
+use crate::check::RULES;
+use crate::disk;
+use crate::model::{Digest, Timestamp};
+use crate::policy::Policy;
+use crate::project::Memories;
+use crate::verdict::Remembered;
+
+/// To be raised when what is kept, or what the rules find, changes without a change of the rules' texts.
+const FORMAT: &str = "acx-cache/1";
+/// Files of a cache.
+const SHARDS: usize = 256;
+/// Bytes of one of them.
+const SHARD_BYTES: u64 = 64 << 20;
+/// Entries of one of them.
+const SHARD_ENTRIES: usize = 8_192;
+/// Days after which an entry that was of no use goes.
+const DAYS: i64 = 90;
+/// Days after which the day of an entry is written anew.
+const FRESH_DAYS: i64 = 30;
+
+/// What is kept of one blob.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Fact {
+    /// A sound cartridge.
+    Cartridge(Box<Sound>),
+    /// Another file, without a private key in it.
+    Plain,
+}
+
+/// A cartridge that no rule has an error for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Sound {
+    pub remembered: Remembered,
+    pub dataset: KeptDataset,
+}
+
+/// What a cartridge's memory becomes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum KeptDataset {
+    /// There is none.
+    NoMemory,
+    /// It is by an engine that is not this program's.
+    OtherEngine(String),
+    /// A dataset: the index's word on it but for the path, and its files.
+    Dataset {
+        memories: Memories,
+        files: Vec<KeptFile>,
+    },
+}
+
+/// One file of a dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptFile {
+    pub path: String,
+    /// Its blob id.
+    pub id: String,
+    pub size: u64,
+}
+
+/// A cache on the disk.
+pub struct Cache {
+    folder: PathBuf,
+    header: String,
+    today: i64,
+    shards: Vec<OnceLock<HashMap<ObjectId, Kept>>>,
+    new: Vec<Mutex<BTreeMap<ObjectId, String>>>,
+    dropped: AtomicUsize,
+}
+
+struct Kept {
+    day: i64,
+    json: String,
+    used: AtomicBool,
+}
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cache")
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Cache {
+    /// The cache in a folder, for results under this policy's limits and levels. Nothing is read yet.
+    pub fn new(folder: &Path, policy: &Policy, now: &Timestamp) -> Self {
+        let rules: Vec<String> = RULES
+            .iter()
+            .map(|rule| format!("{} {:?} {} {}", rule.code, rule.level, rule.what, rule.fix))
+            .collect();
+        let levels: Vec<String> = policy
+            .levels
+            .iter()
+            .map(|(code, level)| format!("{code}={level:?}"))
+            .collect();
+        let key = serde_json::json!([env!("CARGO_PKG_VERSION"), rules, policy.limits, levels]);
+        let key = Digest::of(&crate::model::json::canonical(&key));
+        Self {
+            folder: folder.to_path_buf(),
+            header: format!("{FORMAT} {}", key.hex()),
+            today: now.unix().0.div_euclid(86_400),
+            shards: (0..SHARDS).map(|_| OnceLock::new()).collect(),
+            new: (0..SHARDS).map(|_| Mutex::new(BTreeMap::new())).collect(),
+            dropped: AtomicUsize::new(0),
+        }
+    }
+
+    fn file(&self, shard: usize) -> PathBuf {
+        self.folder.join(format!("{shard:02x}"))
+    }
+
+    fn shard(&self, id: &ObjectId) -> Option<(usize, &HashMap<ObjectId, Kept>)> {
+        let at = usize::from(*id.as_slice().first()?);
+        let shard = self.shards.get(at)?.get_or_init(|| {
+            let Ok(bytes) = disk::read(&self.file(at), SHARD_BYTES) else {
+                return HashMap::new();
+            };
+            parse(&bytes, &self.header).unwrap_or_else(|| {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+                HashMap::new()
+            })
+        });
+        Some((at, shard))
+    }
+
+    /// What is known of a blob.
+    pub(super) fn get(&self, id: &ObjectId) -> Option<Fact> {
+        let (_, shard) = self.shard(id)?;
+        let kept = shard.get(id)?;
+        let fact = serde_json::from_str(&kept.json).ok()?;
+        kept.used.store(true, Ordering::Relaxed);
+        Some(fact)
+    }
+
+    /// Keeps what was found in a blob.
+    pub(super) fn put(&self, id: ObjectId, fact: &Fact) {
+        let Some((at, _)) = self.shard(&id) else {
+            return;
+        };
+        if let (Ok(json), Some(new)) = (serde_json::to_string(fact), self.new.get(at)) {
+            new.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(id, json);
+        }
+    }
+
+    /// Writes what is new, lets go what was long of no use, and gives a note for people where a part was damaged or of
+    /// another version. A cache that cannot be written costs nothing but time.
+    pub fn save(&self) -> Option<String> {
+        let mut failed = None;
+        for at in 0..SHARDS {
+            if let Err(e) = self.save_shard(at) {
+                failed = Some(e);
+            }
+        }
+        let dropped = self.dropped.load(Ordering::Relaxed);
+        match (failed, dropped) {
+            (Some(e), _) => Some(format!("the cache {} cannot be written: {e}", self.folder.display())),
+            (None, 0) => None,
+            (None, parts) => Some(format!(
+                "{parts} of {SHARDS} parts of the cache {} were of another version or damaged, and made anew",
+                self.folder.display()
+            )),
+        }
+    }
+
+    fn save_shard(&self, at: usize) -> std::io::Result<()> {
+        let (Some(shard), Some(new)) = (self.shards.get(at), self.new.get(at)) else {
+            return Ok(());
+        };
+        let new = std::mem::take(&mut *new.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(shard) = shard.get() else {
+            return Ok(());
+        };
+        let stale = |kept: &Kept| {
+            kept.used.load(Ordering::Relaxed) && kept.day + FRESH_DAYS < self.today
+        };
+        if new.is_empty() && !shard.values().any(stale) {
+            return Ok(());
+        }
+        let mut all: Vec<(i64, ObjectId, &str)> = shard
+            .iter()
+            .filter(|(id, _)| !new.contains_key(*id))
+            .map(|(id, kept)| {
+                let day = if kept.used.load(Ordering::Relaxed) {
+                    self.today
+                } else {
+                    kept.day
+                };
+                (day, *id, kept.json.as_str())
+            })
+            .filter(|(day, ..)| day + DAYS >= self.today)
+            .collect();
+        all.extend(new.iter().map(|(id, json)| (self.today, *id, json.as_str())));
+        // The longest of no use go first.
+        all.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
+        all.truncate(SHARD_ENTRIES);
+        all.sort_by_key(|(_, id, _)| *id);
+        let mut text = format!("{}\n", self.header);
+        for (day, id, json) in all {
+            text.push_str(&format!("{id} {day} {json}\n"));
+        }
+        let digest = Digest::of(text.as_bytes());
+        text.push_str(&format!("{digest}\n"));
+        std::fs::create_dir_all(&self.folder)?;
+        disk::replace_unsynced(&self.file(at), text.as_bytes())
+    }
+}
+
+fn parse(bytes: &[u8], header: &str) -> Option<HashMap<ObjectId, Kept>> {
+    let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
+    let (body, digest) = text.rsplit_once('\n')?;
+    let body = bytes.get(..body.len() + 1)?;
+    if Digest::of(body).to_string() != digest {
+        return None;
+    }
+    let mut lines = std::str::from_utf8(body).ok()?.lines();
+    if lines.next()? != header {
+        return None;
+    }
+    let mut shard = HashMap::new();
+    for line in lines {
+        let mut parts = line.splitn(3, ' ');
+        let (id, day, json) = (parts.next()?, parts.next()?, parts.next()?);
+        let kept = Kept {
+            day: day.parse().ok()?,
+            json: json.to_owned(),
+            used: AtomicBool::new(false),
+        };
+        shard.insert(ObjectId::from_hex(id.as_bytes()).ok()?, kept);
+    }
+    Some(shard)
+}
