@@ -16,6 +16,7 @@ use support::git::{Lab, Repository};
 use support::keys;
 use support::registry::{
     Output, SEPTEMBER, TrustKey, ledger_entry, rejected_codes, run_acx, trust_registry,
+    warning_codes,
 };
 
 fn cartridge(id: &str, version: &str) -> Builder {
@@ -46,7 +47,9 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut out: Vec<_> = walkdir::WalkDir::new(folder)
         .into_iter()
         .map(Result::unwrap)
-        .filter(|e| e.file_type().is_file() && !e.path().components().any(|c| c.as_os_str() == ".git"))
+        .filter(|e| {
+            e.file_type().is_file() && !e.path().components().any(|c| c.as_os_str() == ".git")
+        })
         .map(|e| (e.path().to_path_buf(), fs::read(e.path()).unwrap()))
         .collect();
     out.sort();
@@ -84,10 +87,15 @@ fn with_and_without_it_the_output_is_the_same() {
     let at = bytes.len() / 2;
     bytes[at] ^= 1;
     fs::write(&path, bytes).unwrap();
-    assert!(!rejected_codes(&same(&work, &["--dry-run"]).json())[&cartridge("build-smith", "1.3.0").path()].is_empty());
+    assert!(
+        !rejected_codes(&same(&work, &["--dry-run"]).json())
+            [&cartridge("build-smith", "1.3.0").path()]
+            .is_empty()
+    );
     work.git(&["checkout", "-q", "--", "."]);
     // And so is a dataset.
-    let dataset = path.with_file_name("cartridge.memories.lance/_versions/18446744073709551614.manifest");
+    let dataset =
+        path.with_file_name("cartridge.memories.lance/_versions/18446744073709551614.manifest");
     let good = fs::read(&dataset).unwrap();
     fs::write(&dataset, "other").unwrap();
     assert_eq!(work.build(&["--check"]).status, 1);
@@ -95,7 +103,10 @@ fn with_and_without_it_the_output_is_the_same() {
     assert_eq!(fs::read(&dataset).unwrap(), good);
     // A known cartridge in another place is misplaced there.
     let bytes = fs::read(&path).unwrap();
-    work.put("cartridges/io.github.acme/build-smith/9.0.0/cartridge.acx", bytes);
+    work.put(
+        "cartridges/io.github.acme/build-smith/9.0.0/cartridge.acx",
+        bytes,
+    );
     let codes = rejected_codes(&same(&work, &["--dry-run"]).json());
     assert_eq!(
         codes["cartridges/io.github.acme/build-smith/9.0.0/cartridge.acx"],
@@ -108,7 +119,12 @@ fn trust_time_status_and_policy_are_asked_anew() {
     let lab = Lab::new();
     let work = registry(&lab);
     work.build(&[]);
-    let trusts = |out: &Output| out.json()["accepted"][0]["trust"].as_str().unwrap().to_owned();
+    let trusts = |out: &Output| {
+        out.json()["accepted"][0]["trust"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(trusts(&same(&work, &["--dry-run"])), "portable");
     let key = TrustKey::active(keys::seed(7), "io.github.acme");
     let put = |key: TrustKey| {
@@ -118,18 +134,27 @@ fn trust_time_status_and_policy_are_asked_anew() {
     assert_eq!(trusts(&same(&work, &["--dry-run"])), "trusted");
     put(key.clone().revoked("key-compromise"));
     let codes = rejected_codes(&same(&work, &["--dry-run"]).json());
-    assert_eq!(codes[&cartridge("build-smith", "1.0.0").path()], ["signature-compromised-key"]);
+    assert_eq!(
+        codes[&cartridge("build-smith", "1.0.0").path()],
+        ["signature-compromised-key"]
+    );
     put(key.revoked("retired"));
     assert_eq!(trusts(&same(&work, &["--dry-run"])), "portable");
     work.put("acx-registry.toml", "[trust]\nminimum = \"trusted\"\n");
     let codes = rejected_codes(&same(&work, &["--dry-run"]).json());
-    assert_eq!(codes[&cartridge("build-smith", "1.0.0").path()], ["policy-minimum-trust"]);
+    assert_eq!(
+        codes[&cartridge("build-smith", "1.0.0").path()],
+        ["policy-minimum-trust"]
+    );
     work.put("acx-registry.toml", "[rules]\nspec-count = \"error\"\n");
     let codes = rejected_codes(&same(&work, &["--dry-run"]).json());
     assert_eq!(codes[&cartridge("counted", "1.0.0").path()], ["spec-count"]);
     work.put("acx-registry.toml", "[limits]\nfile_bytes = 4096\n");
     let codes = rejected_codes(&same(&work, &["--dry-run"]).json());
-    assert_eq!(codes[&cartridge("build-smith", "1.0.0").path()], ["container-too-large"]);
+    assert_eq!(
+        codes[&cartridge("build-smith", "1.0.0").path()],
+        ["container-too-large"]
+    );
     work.put("acx-registry.toml", "");
     let ledger = serde_json::json!({
         "schemaVersion": "acx.registry-status/1",
@@ -138,15 +163,39 @@ fn trust_time_status_and_policy_are_asked_anew() {
     });
     work.put("status.json", ledger.to_string());
     same(&work, &[]);
-    assert!(fs::read_to_string(work.path.join("index.json")).unwrap().contains("deprecated"));
+    assert!(
+        fs::read_to_string(work.path.join("index.json"))
+            .unwrap()
+            .contains("deprecated")
+    );
     // Before it was signed, a cartridge is from the future.
     fs::remove_file(work.path.join("trust-registry.json")).unwrap();
     let key = lab.key();
     for more in [&[][..], &["--no-cache"]] {
-        let args = [&["build-index", "--key", &key, "--format", "json", "--dry-run"], more].concat();
-        let out = run_acx(&args, &work.path, &lab.home(), &[("SOURCE_DATE_EPOCH", "1600000000")]);
-        let codes = rejected_codes(&out.json());
-        assert!(codes[&cartridge("build-smith", "1.0.0").path()].contains(&"signature-future".to_owned()));
+        let args = [
+            &[
+                "build-index",
+                "--key",
+                &key,
+                "--format",
+                "json",
+                "--dry-run",
+            ],
+            more,
+        ]
+        .concat();
+        let out = run_acx(
+            &args,
+            &work.path,
+            &lab.home(),
+            &[("SOURCE_DATE_EPOCH", "1600000000")],
+        );
+        let path = cartridge("build-smith", "1.0.0").path();
+        let warned = warning_codes(&out.json());
+        assert!(
+            warned.contains(&("signature-future".to_owned(), path)),
+            "{more:?}: {warned:?}"
+        );
     }
 }
 
@@ -156,13 +205,36 @@ fn a_damaged_foreign_or_older_one_is_dropped_with_a_note() {
     let work = registry(&lab);
     let key = lab.key();
     let build = |more: &[&str]| {
-        let args = [&["build-index", "--key", &key, "--format", "json", "--dry-run"], more].concat();
-        run_acx(&args, &work.path, &lab.home(), &[("SOURCE_DATE_EPOCH", SEPTEMBER)])
+        let args = [
+            &[
+                "build-index",
+                "--key",
+                &key,
+                "--format",
+                "json",
+                "--dry-run",
+            ],
+            more,
+        ]
+        .concat();
+        run_acx(
+            &args,
+            &work.path,
+            &lab.home(),
+            &[("SOURCE_DATE_EPOCH", SEPTEMBER)],
+        )
     };
     let expected = build(&[]).stdout;
-    assert_eq!(build(&[]).stderr, build(&["--no-cache"]).stderr, "a sound one is not worth a word");
+    assert_eq!(
+        build(&[]).stderr,
+        build(&["--no-cache"]).stderr,
+        "a sound one is not worth a word"
+    );
     let shards = || -> Vec<PathBuf> {
-        fs::read_dir(cache(&work)).unwrap().map(|e| e.unwrap().path()).collect()
+        fs::read_dir(cache(&work))
+            .unwrap()
+            .map(|e| e.unwrap().path())
+            .collect()
     };
     let damages: [fn(&[u8]) -> Vec<u8>; 6] = [
         |_| Vec::new(),
@@ -184,7 +256,10 @@ fn a_damaged_foreign_or_older_one_is_dropped_with_a_note() {
         }
         let out = build(&[]);
         assert_eq!(out.stdout, expected);
-        assert!(out.stderr.contains("of another version or damaged"), "{out:#?}");
+        assert!(
+            out.stderr.contains("of another version or damaged"),
+            "{out:#?}"
+        );
         assert!(!build(&[]).stderr.contains("damaged"), "it was made anew");
     }
     // In the way of a cache: a build does without.
@@ -196,7 +271,10 @@ fn a_damaged_foreign_or_older_one_is_dropped_with_a_note() {
     // Elsewhere, by choice.
     let elsewhere = lab.at("kept");
     for _ in 0..2 {
-        assert_eq!(build(&["--cache", elsewhere.to_str().unwrap()]).stdout, expected);
+        assert_eq!(
+            build(&["--cache", elsewhere.to_str().unwrap()]).stdout,
+            expected
+        );
     }
     assert!(fs::read_dir(elsewhere).unwrap().count() > 0);
 }
@@ -212,12 +290,21 @@ fn a_build_that_is_warm_reads_no_cartridge() {
     work.git(&["update-index", "-q", "--refresh", "--force-write-index"]);
     let expected = work.build(&["--check"]).stdout;
     // Blobs that are gone: a commit is judged all the same, by what is known of them.
-    let ids = work.git(&["ls-tree", "-r", "HEAD", "cartridges/io.github.acme/build-smith"]);
+    let ids = work.git(&[
+        "ls-tree",
+        "-r",
+        "HEAD",
+        "cartridges/io.github.acme/build-smith",
+    ]);
     for line in ids.lines().filter(|l| l.ends_with("cartridge.acx")) {
         let id = line.split_whitespace().nth(2).unwrap();
         fs::remove_file(work.path.join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
     }
     let out = work.build(&["--rev", "HEAD", "--check"]);
     assert_eq!(out.stdout, expected, "{out:#?}");
-    assert_eq!(work.build(&["--rev", "HEAD", "--check", "--no-cache"]).status, 2);
+    assert_eq!(
+        work.build(&["--rev", "HEAD", "--check", "--no-cache"])
+            .status,
+        2
+    );
 }

@@ -26,15 +26,27 @@ fn cartridge(id: &str, version: &str) -> Builder {
 
 /// A registry with something of everything that a tree can hold.
 fn mixed(work: &Repository<'_>) {
-    work.put("acx-registry.toml", "[registry]\nid = \"com.example.registry\"\n");
+    work.put(
+        "acx-registry.toml",
+        "[registry]\nid = \"com.example.registry\"\n",
+    );
     for version in ["1.0.0", "1.1.0", "1.2.0"] {
         work.cartridge(&cartridge("build-smith", version));
     }
-    work.put("cartridges/io.github.acme/build-smith/1.0.0/README.md", "# A card\n");
-    work.put("cartridges/io.github.acme/build-smith/2.0.0/cartridge.acx", "no database");
+    work.put(
+        "cartridges/io.github.acme/build-smith/1.0.0/README.md",
+        "# A card\n",
+    );
+    work.put(
+        "cartridges/io.github.acme/build-smith/2.0.0/cartridge.acx",
+        "no database",
+    );
     work.put("misplaced.acx", cartridge("other", "1.0.0").build());
     work.put("notes.txt", format!("-----BEGIN {}-----\n", "PRIVATE KEY"));
-    work.put("templates/starter/manifest.json", r#"{"name":"Starter","packageVersion":"1.0.0"}"#);
+    work.put(
+        "templates/starter/manifest.json",
+        r#"{"name":"Starter","packageVersion":"1.0.0"}"#,
+    );
     work.put("templates/starter/README.md", "start\n");
     #[cfg(unix)]
     std::os::unix::fs::symlink("README.md", work.path.join("link")).unwrap();
@@ -45,7 +57,9 @@ fn generated(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
         let entry = entry.unwrap();
         let path = entry.path().strip_prefix(folder).unwrap().to_str().unwrap();
-        if entry.file_type().is_file() && (path == "index.json" || path.contains(".memories.lance/")) {
+        if entry.file_type().is_file()
+            && (path == "index.json" || path.contains(".memories.lance/"))
+        {
             files.push((path.to_owned(), fs::read(entry.path()).unwrap()));
         }
     }
@@ -82,13 +96,27 @@ fn a_commit_is_judged_as_its_checkout_is() {
         bare.git(&["repack", "-q", "-a", "-d"]);
         check(&bare, &["--rev", "main"], "packed");
         let elsewhere = lab.work("elsewhere", &[]);
-        check(&elsewhere, &["--git-dir", bare.path.to_str().unwrap()], "git-dir");
+        check(
+            &elsewhere,
+            &["--git-dir", bare.path.to_str().unwrap()],
+            "git-dir",
+        );
         // Objects borrowed from another repository.
         let borrower = lab.clone_of(&work.path, "borrower.git", &["--bare", "--shared"]);
         check(&borrower, &["--rev", "main"], "alternates");
         // A linked work tree.
-        work.git(&["worktree", "add", "-q", "-b", "linked", lab.at("linked").to_str().unwrap()]);
-        let linked = Repository { lab: &lab, path: lab.at("linked") };
+        work.git(&[
+            "worktree",
+            "add",
+            "-q",
+            "-b",
+            "linked",
+            lab.at("linked").to_str().unwrap(),
+        ]);
+        let linked = Repository {
+            lab: &lab,
+            path: lab.at("linked"),
+        };
         check(&linked, &["--rev", "HEAD"], "linked-commit");
         let from_linked = linked.build(&[]);
         assert_eq!(report(&from_linked), report(&from_folder));
@@ -113,7 +141,10 @@ fn a_registry_in_a_folder_of_the_repository_is_found() {
     // And committed there.
     let built = bare.build(&["--commit"]);
     assert_eq!(built.status, 0, "{built:#?}");
-    assert!(bare.files("main").contains(&"registry/index.json".to_owned()));
+    assert!(
+        bare.files("main")
+            .contains(&"registry/index.json".to_owned())
+    );
     assert_eq!(
         bare.show("main", "registry/index.json"),
         fs::read(work.path.join("registry/index.json")).unwrap()
@@ -126,7 +157,11 @@ fn a_revision_that_cannot_be_judged_is_an_error() {
     let work = lab.work("work", &[]);
     work.cartridge(&cartridge("build-smith", "1.0.0"));
     work.commit("One");
-    for args in [&["--rev", "nothing"][..], &["--rev", "HEAD^{tree}"], &["--base", "nothing"]] {
+    for args in [
+        &["--rev", "nothing"][..],
+        &["--rev", "HEAD^{tree}"],
+        &["--base", "nothing"],
+    ] {
         let out = work.build(args);
         assert_eq!(out.status, 2, "{out:#?}");
         assert!(!work.path.join("index.json").exists());
@@ -134,9 +169,15 @@ fn a_revision_that_cannot_be_judged_is_an_error() {
     let bare = lab.clone_of(&work.path, "bare.git", &["--bare"]);
     let out = bare.build(&["--rev", "main"]);
     assert_eq!(out.status, 2);
-    assert!(out.stderr.contains("--commit") && out.stderr.contains("--out"), "{out:#?}");
+    assert!(
+        out.stderr.contains("--commit") && out.stderr.contains("--out"),
+        "{out:#?}"
+    );
     // A broken object is no cartridge and no absence of one.
-    let id = work.git(&["rev-parse", &format!("HEAD:{}", cartridge("build-smith", "1.0.0").path())]);
+    let id = work.git(&[
+        "rev-parse",
+        &format!("HEAD:{}", cartridge("build-smith", "1.0.0").path()),
+    ]);
     let file = work.path.join(".git/objects").join(&id[..2]).join(&id[2..]);
     fs::remove_file(&file).unwrap();
     let out = work.build(&["--rev", "HEAD"]);
@@ -144,7 +185,11 @@ fn a_revision_that_cannot_be_judged_is_an_error() {
     assert_eq!(out.json()["counts"]["unverifiable"], 1);
     // Another object's bytes under its name.
     let other = work.git(&["hash-object", "-w", "--stdin"]);
-    let other = work.path.join(".git/objects").join(&other[..2]).join(&other[2..]);
+    let other = work
+        .path
+        .join(".git/objects")
+        .join(&other[..2])
+        .join(&other[2..]);
     fs::copy(other, &file).unwrap();
     let out = work.build(&["--rev", "HEAD"]);
     assert_eq!(out.status, 2, "{out:#?}");
@@ -159,7 +204,9 @@ fn a_tree_that_spells_endless_files_is_given_up() {
     // Twelve levels of ten names for the level below: 10^12 files in 13 objects.
     let mut id = work.git(&["rev-parse", "HEAD:cartridges"]);
     for _ in 0..12 {
-        let lines: String = (0..10).map(|n| format!("040000 tree {id}\t{n}\n")).collect();
+        let lines: String = (0..10)
+            .map(|n| format!("040000 tree {id}\t{n}\n"))
+            .collect();
         let mut child = Command::new("git")
             .arg("-C")
             .arg(&work.path)
@@ -188,18 +235,26 @@ fn line_ends_and_pointers_are_told_from_other_damage() {
     work.cartridge(&builder);
     work.cartridge(&cartridge("other", "1.0.0"));
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 98304\n";
-    work.put("cartridges/io.github.acme/pointer/1.0.0/cartridge.acx", pointer);
+    work.put(
+        "cartridges/io.github.acme/pointer/1.0.0/cartridge.acx",
+        pointer,
+    );
     work.commit("Plain");
     let built = work.build(&[]);
     assert_eq!(
-        rejected_codes(&built.json()).into_iter().collect::<Vec<_>>(),
+        rejected_codes(&built.json())
+            .into_iter()
+            .collect::<Vec<_>>(),
         [(
             "cartridges/io.github.acme/pointer/1.0.0/cartridge.acx".to_owned(),
             vec!["container-lfs-pointer".to_owned()]
         )]
     );
     // Converted on the way out.
-    work.put(".gitattributes", "build-smith/**/*.acx text eol=crlf\n*/*/build-smith/*/*.acx text eol=crlf\n");
+    work.put(
+        ".gitattributes",
+        "build-smith/**/*.acx text eol=crlf\n*/*/build-smith/*/*.acx text eol=crlf\n",
+    );
     work.git(&["add", ".gitattributes"]);
     fs::remove_file(work.path.join(&path)).unwrap();
     work.git(&["checkout", "-q", "--", &path]);
@@ -233,7 +288,13 @@ fn history_is_held_against_a_base() {
     work.cartridge(&cartridge("build-smith", "1.2.0"));
     work.commit("Publish");
     let check = |more: &[&str]| {
-        work.acx(&[&["check-history", "--base", "main", "--format", "json"], more].concat())
+        work.acx(
+            &[
+                &["check-history", "--base", "main", "--format", "json"],
+                more,
+            ]
+            .concat(),
+        )
     };
     assert_eq!(check(&[]).status, 0, "{:#?}", check(&[]));
     assert_eq!(work.build(&["--base", "main", "--dry-run"]).status, 0);
@@ -277,7 +338,10 @@ fn a_shallow_clone_without_the_base_is_an_error_with_advice() {
     }
     let url = format!("file://{}", work.path.display());
     let shallow = lab.clone_of(std::path::Path::new(&url), "shallow", &["--depth", "1"]);
-    for args in [&["check-history", "--base", &base][..], &["build-index", "--dry-run", "--base", &base]] {
+    for args in [
+        &["check-history", "--base", &base][..],
+        &["build-index", "--dry-run", "--base", &base],
+    ] {
         let out = shallow.acx(args);
         assert_eq!(out.status, 2, "{out:#?}");
         assert!(out.stderr.contains("git fetch --unshallow"), "{out:#?}");
@@ -290,7 +354,10 @@ fn a_shallow_clone_without_the_base_is_an_error_with_advice() {
 fn a_build_commits_exactly_what_it_generates() {
     let lab = Lab::new();
     let work = lab.work("work", &[]);
-    work.put("acx-registry.toml", "[registry]\nid = \"com.example.registry\"\n");
+    work.put(
+        "acx-registry.toml",
+        "[registry]\nid = \"com.example.registry\"\n",
+    );
     work.cartridge(&cartridge("build-smith", "1.0.0"));
     work.put("README.md", "one\n");
     work.commit("Publish");
@@ -307,14 +374,22 @@ fn a_build_commits_exactly_what_it_generates() {
         "Built-By: acx",
     ]);
     assert_eq!(out.status, 0, "{out:#?}");
-    assert_eq!(work.git(&["log", "-1", "--format=%an <%ae>%n%B"]), "Robot <robot@example.com>\nIndex, please\n\nBuilt-By: acx");
+    assert_eq!(
+        work.git(&["log", "-1", "--format=%an <%ae>%n%B"]),
+        "Robot <robot@example.com>\nIndex, please\n\nBuilt-By: acx"
+    );
     let changed = work.git(&["diff", "--name-only", "HEAD~1", "HEAD"]);
     assert!(
-        changed.lines().all(|l| l == "index.json" || l.contains("cartridge.memories.lance/")),
+        changed
+            .lines()
+            .all(|l| l == "index.json" || l.contains("cartridge.memories.lance/")),
         "{changed}"
     );
     assert_eq!(changed.lines().count(), 3);
-    assert_eq!(work.git(&["status", "--porcelain"]), " M README.md\n?? draft.txt");
+    assert_eq!(
+        work.git(&["status", "--porcelain"]),
+        " M README.md\n?? draft.txt"
+    );
     let verified = work.acx(&["verify-index", "--keyid", &index_keyid()]);
     assert_eq!(verified.status, 0, "{verified:#?}");
     // Nothing to commit is fine.
@@ -324,16 +399,28 @@ fn a_build_commits_exactly_what_it_generates() {
 
     // What counts and is not in HEAD, what is staged, and what is generated and dirty: refused, and nothing changes.
     let refused = |says: &str| {
-        let before = (work.git(&["rev-parse", "HEAD"]), work.git(&["status", "--porcelain"]));
+        let before = (
+            work.git(&["rev-parse", "HEAD"]),
+            work.git(&["status", "--porcelain"]),
+        );
         let out = work.build(&["--commit"]);
         assert_eq!(out.status, 2, "{out:#?}");
         assert!(out.stderr.contains(says), "{says}: {out:#?}");
-        assert_eq!((work.git(&["rev-parse", "HEAD"]), work.git(&["status", "--porcelain"])), before);
+        assert_eq!(
+            (
+                work.git(&["rev-parse", "HEAD"]),
+                work.git(&["status", "--porcelain"])
+            ),
+            before
+        );
     };
     let new = work.cartridge(&cartridge("build-smith", "1.1.0"));
     refused("is not what HEAD has");
     fs::remove_file(work.path.join(&new)).unwrap();
-    work.put("acx-registry.toml", "[registry]\nid = \"com.example.other\"\n");
+    work.put(
+        "acx-registry.toml",
+        "[registry]\nid = \"com.example.other\"\n",
+    );
     refused("acx-registry.toml is not what HEAD has");
     work.git(&["checkout", "-q", "--", "acx-registry.toml"]);
     work.put("index.json", "{}");
@@ -352,7 +439,10 @@ fn a_bare_repository_is_committed_to_and_moves_only_from_what_was_judged() {
     let bare = lab.clone_of(&work.path, "bare.git", &["--bare"]);
     let out = bare.build(&["--commit"]);
     assert_eq!(out.status, 0, "{out:#?}");
-    assert_eq!(bare.git(&["log", "--format=%s", "main"]), "Update the index of local.registry\nPublish");
+    assert_eq!(
+        bare.git(&["log", "--format=%s", "main"]),
+        "Update the index of local.registry\nPublish"
+    );
     assert_eq!(bare.git(&["fsck", "--strict"]), "");
     assert_eq!(listed(&bare.index("main")).len(), 1);
     let head = bare.git(&["rev-parse", "main"]);
@@ -436,7 +526,12 @@ fn two_clones_that_build_and_push_at_once_lose_nothing() {
         fs::write(probe.join("index.json"), server.show(commit, "index.json")).unwrap();
         let file = probe.join("index.json");
         let out = run_acx(
-            &["verify-index", file.to_str().unwrap(), "--keyid", &index_keyid()],
+            &[
+                "verify-index",
+                file.to_str().unwrap(),
+                "--keyid",
+                &index_keyid(),
+            ],
             &probe,
             &lab.home(),
             &[],
@@ -465,7 +560,11 @@ fn a_change_of_the_same_file_by_two_is_left_to_people() {
     let head = second.git(&["rev-parse", "HEAD"]);
     let out = second.build(&["--push", "origin"]);
     assert_eq!(out.status, 2, "{out:#?}");
-    assert!(out.stderr.contains("README.md was changed here and by somebody"), "{out:#?}");
+    assert!(
+        out.stderr
+            .contains("README.md was changed here and by somebody"),
+        "{out:#?}"
+    );
     assert_eq!(second.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(server.show("main", "README.md"), b"first\n");
     // A remote that is not there.
@@ -480,9 +579,18 @@ fn a_push_over_the_network_meets_the_hook() {
     server.hook("pre-receive", "");
     fs::write(server.path.join("git-daemon-export-ok"), "").unwrap();
     // A free port: taken from the system, given back, and taken again by the daemon.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let mut daemon = Command::new("git")
-        .args(["daemon", "--listen=127.0.0.1", "--reuseaddr", "--enable=receive-pack"])
+        .args([
+            "daemon",
+            "--listen=127.0.0.1",
+            "--reuseaddr",
+            "--enable=receive-pack",
+        ])
         .arg(format!("--port={port}"))
         .arg(format!("--base-path={}", lab.at("").display()))
         .env_clear()
@@ -499,7 +607,12 @@ fn a_push_over_the_network_meets_the_hook() {
     });
     assert!(up, "git daemon listens");
     let clone = lab.work("clone", &[]);
-    clone.git(&["remote", "add", "origin", &format!("git://127.0.0.1:{port}/server.git")]);
+    clone.git(&[
+        "remote",
+        "add",
+        "origin",
+        &format!("git://127.0.0.1:{port}/server.git"),
+    ]);
     let path = clone.cartridge(&cartridge("build-smith", "1.0.0"));
     clone.commit("Publish");
     let good = clone.try_git(&["push", "origin", "main"]);
@@ -510,7 +623,10 @@ fn a_push_over_the_network_meets_the_hook() {
     daemon.wait().unwrap();
     assert_eq!(good.status, 0, "{good:#?}");
     assert_ne!(bad.status, 0);
-    assert!(bad.stderr.contains("remote: error[container-not-sqlite]"), "{bad:#?}");
+    assert!(
+        bad.stderr.contains("remote: error[container-not-sqlite]"),
+        "{bad:#?}"
+    );
     assert_eq!(server.git(&["rev-list", "--count", "main"]), "1");
 }
 
@@ -531,6 +647,7 @@ fn two_builds_in_one_checkout_take_turns() {
         }
     });
     // Each went on from the one before it.
-    let index: Value = serde_json::from_slice(&fs::read(work.path.join("index.json")).unwrap()).unwrap();
+    let index: Value =
+        serde_json::from_slice(&fs::read(work.path.join("index.json")).unwrap()).unwrap();
     assert_eq!(predicate(&index)["sequence"], 4);
 }

@@ -85,7 +85,12 @@ fn expected(twin: &TempRegistry, old: Option<&[u8]>, ledger: &[u8]) -> Vec<u8> {
         expired: &acx_registry::git::unbounded,
     };
     let mut output = Output::Folder(twin.root());
-    assert_eq!(build(&registry, &mut output, &options).unwrap().exit_status(), 0);
+    assert_eq!(
+        build(&registry, &mut output, &options)
+            .unwrap()
+            .exit_status(),
+        0
+    );
     twin.index_bytes()
 }
 

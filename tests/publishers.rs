@@ -54,11 +54,20 @@ fn another_key_is_refused_with_the_expected_and_the_found() {
     assert_eq!(rejected_codes(&report)[&new], ["history-publisher-key"]);
     let finding = &report["rejected"][0]["findings"][0];
     let message = finding["message"].as_str().unwrap();
-    assert!(message.contains(&keyid(FIRST)) && message.contains(&keyid(SECOND)), "{message}");
-    assert!(finding["help"].as_str().unwrap().contains("rotat"), "{finding}");
+    assert!(
+        message.contains(&keyid(FIRST)) && message.contains(&keyid(SECOND)),
+        "{message}"
+    );
+    assert!(
+        finding["help"].as_str().unwrap().contains("rotat"),
+        "{finding}"
+    );
     assert_eq!(listed(&registry.index().unwrap()).len(), 1);
     // Again, now that the index that was just written has been the last word.
-    assert_eq!(rejected_codes(&registry.build_index(&["--resign"]).json()).len(), 1);
+    assert_eq!(
+        rejected_codes(&registry.build_index(&["--resign"]).json()).len(),
+        1
+    );
     // A further version by the first key goes on.
     registry.cartridge(&signed("build-smith", "1.1.0", FIRST));
     registry.build_index(&[]);
@@ -68,18 +77,32 @@ fn another_key_is_refused_with_the_expected_and_the_found() {
 #[test]
 fn a_key_that_is_listed_for_the_publisher_is_the_publishers() {
     let (registry, new) = two_keys();
-    with_keys(&registry, |_| {}, &[TrustKey::active(keys::seed(SECOND), "io.github.acme")]);
+    with_keys(
+        &registry,
+        |_| {},
+        &[TrustKey::active(keys::seed(SECOND), "io.github.acme")],
+    );
     let out = registry.build_index(&[]);
     assert_eq!(out.status, 0, "{out:#?}");
     // Another publisher's entry says nothing of this one.
     let (registry, _) = two_keys();
-    with_keys(&registry, |_| {}, &[TrustKey::active(keys::seed(SECOND), "io.github.other")]);
-    assert_eq!(rejected_codes(&registry.build_index(&[]).json())[&new], ["history-publisher-key"]);
+    with_keys(
+        &registry,
+        |_| {},
+        &[TrustKey::active(keys::seed(SECOND), "io.github.other")],
+    );
+    assert_eq!(
+        rejected_codes(&registry.build_index(&[]).json())[&new],
+        ["history-publisher-key"]
+    );
     // Nor does one that was taken back.
     let (registry, _) = two_keys();
     let revoked = TrustKey::active(keys::seed(SECOND), "io.github.acme").revoked("retired");
     with_keys(&registry, |_| {}, &[revoked]);
-    assert_eq!(rejected_codes(&registry.build_index(&[]).json())[&new], ["history-publisher-key"]);
+    assert_eq!(
+        rejected_codes(&registry.build_index(&[]).json())[&new],
+        ["history-publisher-key"]
+    );
 }
 
 #[test]
@@ -101,7 +124,10 @@ fn a_rotated_key_goes_on_from_the_one_before() {
         |document| document["keys"][0]["rotatedFrom"] = json!(keyid(FIRST)),
         &[TrustKey::active(keys::seed(SECOND), "io.github.other")],
     );
-    assert_eq!(rejected_codes(&registry.build_index(&[]).json())[&new], ["history-publisher-key"]);
+    assert_eq!(
+        rejected_codes(&registry.build_index(&[]).json())[&new],
+        ["history-publisher-key"]
+    );
 }
 
 #[test]
@@ -114,14 +140,23 @@ fn the_policy_pins_and_lowers() {
     assert_eq!(listed(&registry.index().unwrap()).len(), 2);
 
     let (registry, new) = two_keys();
-    let pins = |seed| format!("[publishers.pins]\n\"io.github.acme\" = [\"{}\"]\n", keyid(seed));
+    let pins = |seed| {
+        format!(
+            "[publishers.pins]\n\"io.github.acme\" = [\"{}\"]\n",
+            keyid(seed)
+        )
+    };
     registry.policy(&pins(SECOND));
     let out = registry.build_index(&[]);
     assert_eq!(out.status, 0, "{out:#?}");
     registry.cartridge(&signed("third-tool", "1.0.0", THIRD));
     registry.cartridge(&signed("build-smith", "1.1.0", FIRST));
     let codes = rejected_codes(&registry.build_index(&[]).json());
-    assert_eq!(codes.len(), 2, "the pins take the place of what was first: {codes:?}");
+    assert_eq!(
+        codes.len(),
+        2,
+        "the pins take the place of what was first: {codes:?}"
+    );
     assert!(!codes.contains_key(&new));
     for bad in [
         "[publishers]\ncontinuity = \"maybe\"\n",
@@ -170,7 +205,10 @@ fn a_compromised_key_does_not_set_its_publisher_free() {
         assert_eq!(codes[&new], ["history-publisher-key"]);
     }
     // The maintainers say who follows.
-    registry.trust(&[first, TrustKey::active(keys::seed(SECOND), "io.github.acme")]);
+    registry.trust(&[
+        first,
+        TrustKey::active(keys::seed(SECOND), "io.github.acme"),
+    ]);
     let codes = rejected_codes(&registry.build_index(&[]).json());
     assert_eq!(codes.into_keys().collect::<Vec<_>>(), [old]);
 
@@ -189,7 +227,10 @@ fn a_compromised_key_does_not_set_its_publisher_free() {
     clone.cartridge(&signed("other-tool", "1.0.0", SECOND));
     clone.commit("Take over");
     let out = clone.try_git(&["push", "origin", "main"]);
-    assert!(out.stderr.contains("error[history-publisher-key]"), "{out:#?}");
+    assert!(
+        out.stderr.contains("error[history-publisher-key]"),
+        "{out:#?}"
+    );
 }
 
 #[test]
@@ -206,9 +247,15 @@ fn a_push_and_a_pull_request_are_held_to_the_keys_of_the_base() {
     clone.commit("Impersonate");
     let out = clone.try_git(&["push", "origin", "main"]);
     assert_ne!(out.status, 0);
-    assert!(out.stderr.contains("error[history-publisher-key]"), "{out:#?}");
+    assert!(
+        out.stderr.contains("error[history-publisher-key]"),
+        "{out:#?}"
+    );
     let built = clone.build(&["--base", "origin/main", "--dry-run"]);
-    assert_eq!(rejected_codes(&built.json())[&new], ["history-publisher-key"]);
+    assert_eq!(
+        rejected_codes(&built.json())[&new],
+        ["history-publisher-key"]
+    );
     // A publisher that is new with two keys at once.
     clone.git(&["reset", "-q", "--hard", "origin/main"]);
     for (id, seed) in [("one", FIRST), ("two", SECOND)] {
@@ -218,7 +265,11 @@ fn a_push_and_a_pull_request_are_held_to_the_keys_of_the_base() {
     }
     clone.commit("Two at once");
     let out = clone.try_git(&["push", "origin", "main"]);
-    assert_eq!(out.stderr.matches("error[history-publisher-key]").count(), 2, "{out:#?}");
+    assert_eq!(
+        out.stderr.matches("error[history-publisher-key]").count(),
+        2,
+        "{out:#?}"
+    );
     // The first key, and a version of another cartridge of the publisher.
     clone.git(&["reset", "-q", "--hard", "origin/main"]);
     clone.cartridge(&signed("other-tool", "1.0.0", FIRST));

@@ -22,7 +22,10 @@ fn cartridge(id: &str, version: &str) -> Builder {
 
 /// A server that guards its registry, founded by a first push of one cartridge, a policy and an index; and the clone
 /// that founded it.
-fn founded<'a>(lab: &'a Lab, more: impl FnOnce(&Repository<'a>)) -> (Repository<'a>, Repository<'a>) {
+fn founded<'a>(
+    lab: &'a Lab,
+    more: impl FnOnce(&Repository<'a>),
+) -> (Repository<'a>, Repository<'a>) {
     let server = lab.bare("server.git", &[]);
     server.hook("pre-receive", "");
     let clone = lab.clone_of(&server.path, "clone", &[]);
@@ -36,7 +39,11 @@ fn founded<'a>(lab: &'a Lab, more: impl FnOnce(&Repository<'a>)) -> (Repository<
     assert_eq!(clone.build(&["--commit"]).status, 0);
     let out = clone.try_git(&["push", "origin", "main"]);
     assert_eq!(out.status, 0, "{out:#?}");
-    let notes: Vec<&str> = out.stderr.lines().filter(|l| l.contains("FOUNDS")).collect();
+    let notes: Vec<&str> = out
+        .stderr
+        .lines()
+        .filter(|l| l.contains("FOUNDS"))
+        .collect();
     assert_eq!(notes.len(), 1, "{out:#?}");
     assert!(notes[0].contains(&index_keyid()), "{out:#?}");
     (server, clone)
@@ -61,7 +68,11 @@ fn refused(server: &Repository<'_>, clone: &Repository<'_>, push: &[&str], codes
         codes.iter().all(|c| expected.contains(c)),
         "only {expected:?}: {out:#?}"
     );
-    let remote = out.stderr.lines().filter(|l| l.starts_with("remote: ")).count();
+    let remote = out
+        .stderr
+        .lines()
+        .filter(|l| l.starts_with("remote: "))
+        .count();
     assert!(remote <= 42, "{out:#?}");
     out
 }
@@ -99,7 +110,12 @@ fn a_clean_cartridge_lands() {
 }
 
 /// What a hostile clone does on top of the founded registry, and the code that it is refused with.
-type Attack = (&'static str, fn(&Repository<'_>), &'static [&'static str], &'static str);
+type Attack = (
+    &'static str,
+    fn(&Repository<'_>),
+    &'static [&'static str],
+    &'static str,
+);
 
 const PUBLISHED: &str = "cartridges/io.github.acme/build-smith/1.0.0/cartridge.acx";
 
@@ -115,8 +131,10 @@ const ATTACKS: &[Attack] = &[
         |clone| {
             let mut bad = cartridge("build-smith", "1.1.0");
             bad.after_sign(|db| {
-                db.execute_batch("UPDATE cartridge SET value = 'Other' WHERE key = 'acx.agent_name'")
-                    .unwrap();
+                db.execute_batch(
+                    "UPDATE cartridge SET value = 'Other' WHERE key = 'acx.agent_name'",
+                )
+                .unwrap();
             });
             clone.cartridge(&bad);
             clone.commit("Tampered");
@@ -218,8 +236,10 @@ const ATTACKS: &[Attack] = &[
         |clone| {
             let mut bad = cartridge("build-smith", "1.1.0");
             bad.after_sign(|db| {
-                db.execute_batch("INSERT INTO sqlar VALUES ('save/notes.md', 420, 0, 5, x'68656c6c6f')")
-                    .unwrap();
+                db.execute_batch(
+                    "INSERT INTO sqlar VALUES ('save/notes.md', 420, 0, 5, x'68656c6c6f')",
+                )
+                .unwrap();
             });
             clone.cartridge(&bad);
             clone.commit("Leak");
@@ -267,7 +287,10 @@ fn more_ways_around_the_index_and_the_policy_are_refused() {
     let lab = Lab::new();
     let (server, clone) = founded(&lab, |clone| {
         let keys = trust_registry(&[TrustKey::active(keys::seed(7), "io.github.acme")]);
-        clone.put("trust-registry.json", serde_json::to_vec_pretty(&keys).unwrap());
+        clone.put(
+            "trust-registry.json",
+            serde_json::to_vec_pretty(&keys).unwrap(),
+        );
     });
     let reset = || {
         clone.git(&["fetch", "-q"]);
@@ -277,7 +300,10 @@ fn more_ways_around_the_index_and_the_policy_are_refused() {
 
     // Changed and changed back within the push, so that a cartridge between would be judged by it.
     let policy = fs::read(clone.path.join("acx-registry.toml")).unwrap();
-    clone.put("acx-registry.toml", "[registry]\nid = \"com.example.other\"\n");
+    clone.put(
+        "acx-registry.toml",
+        "[registry]\nid = \"com.example.other\"\n",
+    );
     clone.commit("Change");
     clone.put("acx-registry.toml", policy);
     clone.commit("Change back");
@@ -329,7 +355,10 @@ fn more_ways_around_the_index_and_the_policy_are_refused() {
     reset();
 
     // A dataset of a cartridge that has none, and the index gone.
-    clone.put("cartridges/io.github.acme/tool/1.0.0/cartridge.memories.lance/x", "x");
+    clone.put(
+        "cartridges/io.github.acme/tool/1.0.0/cartridge.memories.lance/x",
+        "x",
+    );
     clone.commit("A stray dataset");
     refused(&server, &clone, &["main"], "history-index");
     reset();
@@ -371,13 +400,20 @@ fn references_come_and_go() {
     clone.git(&["tag", "-a", "-m", "A tag", "v1"]);
     assert_eq!(clone.try_git(&["push", "origin", "topic", "v1"]).status, 0);
     assert_eq!(
-        clone.try_git(&["push", "origin", "--delete", "topic", "v1"]).status,
+        clone
+            .try_git(&["push", "origin", "--delete", "topic", "v1"])
+            .status,
         0
     );
     // Several references in one push: one that is refused takes the others with it.
     clone.git(&["checkout", "-q", "main"]);
     clone.git(&["merge", "-q", "topic"]);
-    refused(&server, &clone, &["main", "topic", "v1"], "container-not-sqlite");
+    refused(
+        &server,
+        &clone,
+        &["main", "topic", "v1"],
+        "container-not-sqlite",
+    );
     clone.git(&["reset", "-q", "--hard", "origin/main"]);
     // An empty push.
     assert_eq!(clone.try_git(&["push", "origin", "main"]).status, 0);
@@ -459,7 +495,10 @@ fn a_long_refusal_is_cut_and_counted() {
     let lab = Lab::new();
     let (server, clone) = founded(&lab, |_| {});
     for n in 0..40 {
-        clone.put(&format!("cartridges/io.github.acme/bad/1.0.{n}/cartridge.acx"), "bad");
+        clone.put(
+            &format!("cartridges/io.github.acme/bad/1.0.{n}/cartridge.acx"),
+            "bad",
+        );
     }
     clone.commit("Forty bad ones");
     let out = refused(&server, &clone, &["main"], "container-not-sqlite");

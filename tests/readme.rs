@@ -47,6 +47,25 @@ fn words(command: &str) -> Vec<String> {
         .collect()
 }
 
+/// Makes a folder the work tree of a repository with a remote.
+fn in_git(folder: &Path, home: &Path) {
+    let git = |folder: &Path, args: &[&str]| {
+        let out = support::git::git_in(folder, home, args);
+        assert_eq!(out.status, 0, "git {args:?}: {out:#?}");
+    };
+    let origin = home.join("origin.git");
+    git(home, &["init", "-q", "--bare", origin.to_str().unwrap()]);
+    git(folder, &["init", "-q", "-b", "main"]);
+    git(folder, &["config", "user.name", "Ada"]);
+    git(folder, &["config", "user.email", "ada@example.com"]);
+    git(
+        folder,
+        &["remote", "add", "origin", origin.to_str().unwrap()],
+    );
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-q", "-m", "A registry"]);
+}
+
 #[test]
 fn every_command_works() {
     let home = tempfile::tempdir().expect("a temporary folder");
@@ -78,6 +97,10 @@ fn every_command_works() {
                 assert!(!keyid.is_empty(), "{command}");
                 keyid.clone_into(word);
             }
+        }
+        if command.starts_with("acx check-history") {
+            // From here on the registry is a clone.
+            in_git(&own, home.path());
         }
         let args: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = run_acx(&args, &folder, home.path(), &[]);

@@ -194,7 +194,10 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         (Some(base), Some(place)) => Some(Base {
             repo: &place.repo,
             prefix: &place.prefix,
-            base: place.repo.resolve(base).map_err(|e| missing(&place.repo, base, &e))?,
+            base: place
+                .repo
+                .resolve(base)
+                .map_err(|e| missing(&place.repo, base, &e))?,
             head: place.commit,
         }),
         _ => None,
@@ -212,7 +215,10 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     let _lock = match (&output, mode) {
         (Output::Folder(root), Mode::Write) => {
             let repo = checkout.as_ref().map(Checkout::repo);
-            Some(pipeline::lock(repo.or(place.as_ref().map(|p| &p.repo)), root)?)
+            Some(pipeline::lock(
+                repo.or(place.as_ref().map(|p| &p.repo)),
+                root,
+            )?)
         }
         _ => None,
     };
@@ -321,7 +327,11 @@ pub(super) fn commit_options(
                 name: name.to_owned(),
                 email: email.to_owned(),
             })
-            .ok_or_else(|| Failure(format!("--author: expected \"Name <mail>\", found {text:?}")))?,
+            .ok_or_else(|| {
+                Failure(format!(
+                    "--author: expected \"Name <mail>\", found {text:?}"
+                ))
+            })?,
         None => repo.identity().unwrap_or_else(|| Identity {
             name: "acx-registry".to_owned(),
             email: "acx-registry@localhost".to_owned(),
@@ -361,8 +371,12 @@ fn run_commit(args: Args, global: Global, now: &Timestamp) -> Result<u8, Failure
             ["", "refs/heads/"]
                 .iter()
                 .map(|prefix| format!("{prefix}{rev}"))
-                .find(|name| name.starts_with("refs/heads/") && repo.tip(name).is_ok_and(|t| t.is_some()))
-                .ok_or_else(|| Failure(format!("--rev {rev}: --commit needs the name of a branch")))?,
+                .find(|name| {
+                    name.starts_with("refs/heads/") && repo.tip(name).is_ok_and(|t| t.is_some())
+                })
+                .ok_or_else(|| {
+                    Failure(format!("--rev {rev}: --commit needs the name of a branch"))
+                })?,
         ),
         (None, _) => repo.head_branch()?,
     };

@@ -9,7 +9,7 @@ use acx_registry::pipeline::{self, Branch, BuildOptions, PushOptions};
 use acx_registry::report;
 use acx_registry::source;
 
-use super::build::{CacheArgs, CommitArgs, commit_options, save, options, signing_key_of};
+use super::build::{CacheArgs, CommitArgs, commit_options, options, save, signing_key_of};
 use super::{Failure, Format, Global, environment, output};
 
 /// Bytes of the hook's input.
@@ -152,9 +152,10 @@ pub fn post_receive(args: PostArgs, global: Global) -> Result<u8, Failure> {
         output::error(&format!(
             "acx: {}{}\n",
             report::escape(&built.report.outcome),
-            built
-                .commit
-                .map_or_else(String::new, |id| format!("; committed as {}", id.to_hex_with_len(12)))
+            built.commit.map_or_else(String::new, |id| format!(
+                "; committed as {}",
+                id.to_hex_with_len(12)
+            ))
         ));
     }
     Ok(built.report.exit_status())

@@ -214,9 +214,9 @@ fn sidecar(root: &Path, entry: &walkdir::DirEntry) -> Option<String> {
 
 /// Whether a file belongs to a dataset that a build writes, and to which.
 pub fn sidecar_of(path: &str) -> Option<&str> {
-    let (end, _) = path.match_indices('/').find(|(at, _)| {
-        path.get(..*at).is_some_and(is_sidecar_path)
-    })?;
+    let (end, _) = path
+        .match_indices('/')
+        .find(|(at, _)| path.get(..*at).is_some_and(is_sidecar_path))?;
     path.get(..end)
 }
 

@@ -336,6 +336,8 @@ pub fn tree_of(objects: &Objects, commit: Option<&oid>) -> Result<Option<ObjectI
 
 /// Whether this is a git folder itself, as a bare repository is.
 fn is_git_folder(place: &Path) -> bool {
-    ["objects", "refs"].iter().all(|name| place.join(name).is_dir())
+    ["objects", "refs"]
+        .iter()
+        .all(|name| place.join(name).is_dir())
         && place.join("HEAD").symlink_metadata().is_ok()
 }

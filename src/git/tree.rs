@@ -157,7 +157,9 @@ pub fn entries(reader: &Reader, id: &oid) -> Result<Vec<TreeEntry>, GitError> {
     let mut names: Vec<&[u8]> = list.iter().map(|e| e.name.as_slice()).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair.first() == pair.last()) {
-        return Err(GitError::new(format!("the tree {id} names something twice")));
+        return Err(GitError::new(format!(
+            "the tree {id} names something twice"
+        )));
     }
     Ok(list)
 }
@@ -175,7 +177,13 @@ fn is_forbidden(name: &[u8]) -> bool {
 /// Git's order: a folder's name counts as if it ended in a slash.
 fn order(a: &TreeEntry, b: &TreeEntry) -> Ordering {
     let slash = |e: &TreeEntry| (e.leaf.mode == Mode::Tree).then_some(b'/');
-    let key = |e: &TreeEntry| e.name.clone().into_iter().chain(slash(e)).collect::<Vec<u8>>();
+    let key = |e: &TreeEntry| {
+        e.name
+            .clone()
+            .into_iter()
+            .chain(slash(e))
+            .collect::<Vec<u8>>()
+    };
     key(a).cmp(&key(b))
 }
 
@@ -272,7 +280,8 @@ pub fn diff(
                     continue;
                 }
                 let path = join(&prefix, &name)?;
-                let folder = |leaf: Option<Leaf>| leaf.filter(|l| l.mode == Mode::Tree).map(|l| l.id);
+                let folder =
+                    |leaf: Option<Leaf>| leaf.filter(|l| l.mode == Mode::Tree).map(|l| l.id);
                 let (old_folder, new_folder) = (folder(old), folder(new));
                 if old_folder.is_some() || new_folder.is_some() {
                     folders.push((path.clone(), old_folder, new_folder));

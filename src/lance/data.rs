@@ -184,7 +184,7 @@ impl Writer {
             for value in text {
                 end += value.map_or(0, |value| value.len() as u64);
                 let null = if value.is_none() { adjustment } else { 0 };
-                file.extend((end + null).to_le_bytes());
+                file.extend_from_slice(&(end + null).to_le_bytes());
             }
         });
         let bytes = self.buffer(|file| {

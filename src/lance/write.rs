@@ -1,8 +1,8 @@
 //! Datasets on disk: written whole or not at all, compared, digested, removed.
 //!
-//! A folder cannot be replaced in one step everywhere, so a dataset is built in a temporary folder beside its place,
-//! the old one is renamed into that folder, the new one out of it, and the rest deleted. A run that is killed leaves
-//! the old dataset, the new one or none, and perhaps the temporary folder, whose name tells the next run what it is.
+//! A folder cannot be replaced in one step everywhere, so a dataset is built as a temporary folder beside its place, the
+//! old one is renamed into another, the new one into the place, and the old one deleted. A run that is killed leaves
+//! the old dataset, the new one or none, and perhaps temporary folders, whose names tell the next run what they are.
 //!
 //! The folders lie in a tree that others push to, so no symbolic link is followed, and what is read back is bounded.
 
@@ -45,30 +45,37 @@ pub fn write(dataset: &Dataset, at: &Path) -> io::Result<bool> {
     if matches(dataset, at)? {
         return Ok(false);
     }
-    let temp = Temp::beside(at)?;
-    let new = temp.path.join("new");
-    fs::create_dir(&new)?;
+    let new = Temp::beside(at)?;
+    let mut made: Vec<PathBuf> = Vec::new();
     for (path, bytes) in &dataset.files {
         let path = RegistryPath::try_from(path.as_str()).map_err(io::Error::other)?;
-        let path = path.below(&new);
-        if let Some(folder) = path.parent() {
+        let path = path.below(&new.path);
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !made.iter().any(|m| m == folder))
+        {
             fs::create_dir_all(folder)?;
+            made.push(folder.to_path_buf());
         }
         let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
         // Not flushed: a dataset is derived, every build compares it byte for byte and mends what a power cut tore.
         file.write_all(bytes)?;
     }
-    let old = temp.path.join("old");
-    if found {
-        fs::rename(at, &old)?;
+    if !found {
+        fs::rename(&new.path, at)?;
+        new.keep();
+        return Ok(true);
     }
-    if let Err(error) = fs::rename(&new, at) {
-        if found && fs::rename(&old, at).is_err() {
-            temp.keep();
+    let old = Temp::beside(at)?;
+    fs::rename(at, old.path.join("old"))?;
+    if let Err(error) = fs::rename(&new.path, at) {
+        if fs::rename(old.path.join("old"), at).is_err() {
+            old.keep();
         }
         return Err(error);
     }
-    temp.remove()?;
+    new.keep();
+    old.remove()?;
     Ok(true)
 }
 
@@ -191,7 +198,8 @@ pub fn has_only<'a>(at: &Path, expected: impl Iterator<Item = &'a str>) -> bool 
             return false;
         };
         for entry in entries {
-            let Ok((entry, kind)) = entry.and_then(|e| Ok((e.file_type()?, e)).map(|(k, e)| (e, k)))
+            let Ok((entry, kind)) =
+                entry.and_then(|e| Ok((e.file_type()?, e)).map(|(k, e)| (e, k)))
             else {
                 return false;
             };

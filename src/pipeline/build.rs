@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use gix::hash::ObjectId;
 use rayon::prelude::*;
 
-use super::join::{Joined, join};
-use super::judge::{Judged, Stage, links, report};
 use super::cache::Cache;
 use super::checkout::Checkout;
+use super::join::{Joined, join};
+use super::judge::{Judged, Stage, links, report};
 use super::output::{Output, Staged};
-use super::push::PushOptions;
 use super::past::{self, Range, Wrong};
 use super::publishers::Known;
+use super::push::PushOptions;
 use super::sidecar;
 use super::{INDEX_BYTES, RunError, pool};
 use crate::attest::PrivateKey;
@@ -208,9 +208,7 @@ pub fn build(
 }
 
 /// What the commits from the base to the head do to published paths, and the base's ledger and registry.
-fn history(
-    base: &Base<'_>,
-) -> Result<(BTreeMap<String, Wrong>, StatusLedger, Source), RunError> {
+fn history(base: &Base<'_>) -> Result<(BTreeMap<String, Wrong>, StatusLedger, Source), RunError> {
     let objects = &base.repo.objects;
     let mut bounds = Bounds::new(&git::unbounded);
     let fork = git::merge_base(objects, &base.head, &[base.base])
@@ -265,7 +263,14 @@ pub fn check_history(base: &Base<'_>, now: &Timestamp) -> Result<BuildReport, Ru
     for (path, wrong) in wrongs {
         let mut findings = Vec::new();
         let place = Place::file();
-        report(&registry.policy, wrong.code, &path, place, wrong.message, &mut findings);
+        report(
+            &registry.policy,
+            wrong.code,
+            &path,
+            place,
+            wrong.message,
+            &mut findings,
+        );
         out.rejected.push(Rejected { path, findings });
     }
     out.counts.rejected = out.rejected.len();
@@ -310,11 +315,7 @@ pub(super) fn compare_index(
 }
 
 /// The keys and paths of the index before.
-fn of_index(
-    old: Option<&SignedIndex>,
-    stage: &Stage<'_>,
-    judged: &[Judged],
-) -> Known<'static> {
+fn of_index(old: Option<&SignedIndex>, stage: &Stage<'_>, judged: &[Judged]) -> Known<'static> {
     let mut keys: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
     let mut paths = BTreeSet::new();
     let entries = old

@@ -178,7 +178,10 @@ impl Cache {
         }
         let dropped = self.dropped.load(Ordering::Relaxed);
         match (failed, dropped) {
-            (Some(e), _) => Some(format!("the cache {} cannot be written: {e}", self.folder.display())),
+            (Some(e), _) => Some(format!(
+                "the cache {} cannot be written: {e}",
+                self.folder.display()
+            )),
             (None, 0) => None,
             (None, parts) => Some(format!(
                 "{parts} of {SHARDS} parts of the cache {} were of another version or damaged, and made anew",
@@ -195,9 +198,8 @@ impl Cache {
         let Some(shard) = shard.get() else {
             return Ok(());
         };
-        let stale = |kept: &Kept| {
-            kept.used.load(Ordering::Relaxed) && kept.day + FRESH_DAYS < self.today
-        };
+        let stale =
+            |kept: &Kept| kept.used.load(Ordering::Relaxed) && kept.day + FRESH_DAYS < self.today;
         if new.is_empty() && !shard.values().any(stale) {
             return Ok(());
         }
@@ -214,7 +216,10 @@ impl Cache {
             })
             .filter(|(day, ..)| day + DAYS >= self.today)
             .collect();
-        all.extend(new.iter().map(|(id, json)| (self.today, *id, json.as_str())));
+        all.extend(
+            new.iter()
+                .map(|(id, json)| (self.today, *id, json.as_str())),
+        );
         // The longest of no use go first.
         all.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
         all.truncate(SHARD_ENTRIES);

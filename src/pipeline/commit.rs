@@ -64,7 +64,9 @@ impl Branch<'_> {
         };
         path == INDEX
             || sidecar_of(path).is_some()
-            || path.strip_prefix(REGISTRY_DATASET).is_some_and(|rest| rest.starts_with('/'))
+            || path
+                .strip_prefix(REGISTRY_DATASET)
+                .is_some_and(|rest| rest.starts_with('/'))
     }
 
     /// The path in the registry of a path in the repository.
@@ -187,7 +189,9 @@ impl Branch<'_> {
             .ok_or_else(|| RunError::new("a bare repository is committed to by a branch"))?;
         for _ in 0..=RETRIES {
             let head = self.repo.tip(name)?.ok_or_else(|| {
-                RunError::new(format!("{name} has no commit yet: push the cartridges first"))
+                RunError::new(format!(
+                    "{name} has no commit yet: push the cartridges first"
+                ))
             })?;
             let built = self.build(head, options, commit)?;
             let Some(id) = built.commit else {
@@ -216,10 +220,9 @@ impl Branch<'_> {
         options: &BuildOptions<'_>,
         commit: &CommitOptions,
     ) -> Result<Committed, RunError> {
-        let work_dir = self
-            .repo
-            .work_dir()
-            .ok_or_else(|| RunError::new("--push needs a work tree: a bare repository has --commit alone"))?;
+        let work_dir = self.repo.work_dir().ok_or_else(|| {
+            RunError::new("--push needs a work tree: a bare repository has --commit alone")
+        })?;
         let name = self.name.ok_or_else(|| {
             RunError::new("HEAD is detached: check out the branch that is to be pushed")
         })?;
@@ -251,7 +254,10 @@ impl Branch<'_> {
             if git::is_ancestor(&fresh.objects, &theirs, &ours)? {
                 // Nobody was faster, unless somebody is just about to be: seen twice, the other side does not want it.
                 if stalled {
-                    return Err(RunError::new(format!("git push {remote}: {}", pushed.message)));
+                    return Err(RunError::new(format!(
+                        "git push {remote}: {}",
+                        pushed.message
+                    )));
                 }
                 stalled = true;
                 continue;

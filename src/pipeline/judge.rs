@@ -192,7 +192,7 @@ impl Stage<'_> {
                 outcome: Outcome::Rejected,
                 findings,
                 waivers: BTreeSet::new(),
-            signer: None,
+                signer: None,
             };
         }
         // Of a file, what it is and not what git's index has for it: the two differ where git converts.
@@ -219,10 +219,12 @@ impl Stage<'_> {
             Err(refusal) => return unverifiable(refusal.0, waivers),
         };
         let outcome = match judgement.admitted.take() {
-            Some(admitted) => match self.indexable(entry, id, output, &admitted, &mut judgement.findings) {
-                Ok(indexable) => Outcome::Accepted(Box::new(indexable)),
-                Err(reason) => return unverifiable(reason, waivers),
-            },
+            Some(admitted) => {
+                match self.indexable(entry, id, output, &admitted, &mut judgement.findings) {
+                    Ok(indexable) => Outcome::Accepted(Box::new(indexable)),
+                    Err(reason) => return unverifiable(reason, waivers),
+                }
+            }
             None => Outcome::Rejected,
         };
         Judged {
@@ -457,7 +459,10 @@ impl Stage<'_> {
     }
 
     fn is_plain(&self, id: &ObjectId) -> bool {
-        matches!(self.cache.and_then(|cache| cache.get(id)), Some(Fact::Plain))
+        matches!(
+            self.cache.and_then(|cache| cache.get(id)),
+            Some(Fact::Plain)
+        )
     }
 
     /// Reports what is neither file nor folder.
@@ -568,7 +573,9 @@ impl Stage<'_> {
             }
         }
         // Nothing is written through a link, so a cartridge with one in its dataset's place cannot be indexed whole.
-        if self.policy().sidecars_enabled && self.links.contains(sidecar::path_beside(text).as_str()) {
+        if self.policy().sidecars_enabled
+            && self.links.contains(sidecar::path_beside(text).as_str())
+        {
             let message = "a symbolic link stands where the cartridge's dataset goes";
             self.report("registry-symlink", text, message, findings);
         }

@@ -138,9 +138,10 @@ impl Output<'_> {
         match self {
             Self::Commit(staged) => staged.files(path).is_ok_and(|found| {
                 found.len() == files.len()
-                    && found.iter().zip(files).all(|((path, id), file)| {
-                        *path == file.path && id.to_string() == file.id
-                    })
+                    && found
+                        .iter()
+                        .zip(files)
+                        .all(|((path, id), file)| *path == file.path && id.to_string() == file.id)
             }),
             Self::Folder(root) => {
                 let is = |file: &KeptFile| {

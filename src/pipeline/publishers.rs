@@ -194,7 +194,10 @@ fn strangers(
     }
     let strange: Vec<&KeyId> = keys.iter().filter(|key| !own.contains(*key)).collect();
     let list = |keys: &mut dyn Iterator<Item = &KeyId>| {
-        keys.take(4).map(KeyId::as_str).collect::<Vec<_>>().join(" or ")
+        keys.take(4)
+            .map(KeyId::as_str)
+            .collect::<Vec<_>>()
+            .join(" or ")
     };
     if !own.is_empty() {
         let expected = if known_before.is_empty() {
@@ -217,7 +220,11 @@ fn strangers(
             let more: Vec<KeyId> = keys
                 .iter()
                 .filter(|key| !reached.contains(*key))
-                .filter(|key| reached.iter().any(|other| trust.rotates(publisher, key, other)))
+                .filter(|key| {
+                    reached
+                        .iter()
+                        .any(|other| trust.rotates(publisher, key, other))
+                })
                 .cloned()
                 .collect();
             if more.is_empty() {

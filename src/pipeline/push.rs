@@ -11,8 +11,8 @@ use std::path::Path;
 use gix::hash::ObjectId;
 use rayon::prelude::*;
 
-use super::cache::Cache;
 use super::build::{Base, compare_index};
+use super::cache::Cache;
 use super::join::{duplicates, is_withdrawn};
 use super::judge::{Judged, Outcome, Stage, links, report};
 use super::output::{Output, Staged};
@@ -343,9 +343,8 @@ fn registry_at(
 ) -> Result<(&'static str, Registry), RunError> {
     let prefix = source::prefix_in(&repo.objects, &repo.objects.tree_of(&commit)?)?;
     let source = Source::of_commit(&repo.objects, &commit, prefix)?;
-    let registry = Registry::under(&source, source.clone(), now).map_err(|e| {
-        RunError::new(format!("in the commit {}: {e}", commit.to_hex_with_len(12)))
-    })?;
+    let registry = Registry::under(&source, source.clone(), now)
+        .map_err(|e| RunError::new(format!("in the commit {}: {e}", commit.to_hex_with_len(12))))?;
     Ok((prefix, registry))
 }
 
@@ -444,7 +443,14 @@ impl Pushed<'_, '_> {
             .collect();
         for (path, message, code) in gone {
             let mut findings = Vec::new();
-            report(&registry.policy, code, &path, Place::file(), message, &mut findings);
+            report(
+                &registry.policy,
+                code,
+                &path,
+                Place::file(),
+                message,
+                &mut findings,
+            );
             judged.extend(stage.found(&path, findings));
         }
         self.collect(&stage, &known, prefix, judged, &past_ledger)?;
@@ -537,10 +543,12 @@ impl Pushed<'_, '_> {
                     let _ = reason;
                     return Err(Stop::Expired);
                 }
-                Outcome::Unverifiable(reason) => self.judge.report.unverifiable.push(Unverifiable {
-                    path: one.path,
-                    reason,
-                }),
+                Outcome::Unverifiable(reason) => {
+                    self.judge.report.unverifiable.push(Unverifiable {
+                        path: one.path,
+                        reason,
+                    })
+                }
             }
         }
         let siblings = self.siblings(stage, prefix, &accepted)?;
@@ -549,10 +557,8 @@ impl Pushed<'_, '_> {
         let out = &mut self.judge.report;
         for one in rejected {
             let withdrawn = is_withdrawn(ledger, &one.path);
-            let (errors, rest): (Vec<Finding>, Vec<Finding>) = one
-                .findings
-                .into_iter()
-                .partition(|f| {
+            let (errors, rest): (Vec<Finding>, Vec<Finding>) =
+                one.findings.into_iter().partition(|f| {
                     // What is withdrawn may go, and may be bad; it may not become something else.
                     let excused = withdrawn && f.family != Family::History;
                     has_error(std::slice::from_ref(f)) && !excused
@@ -630,7 +636,8 @@ impl Pushed<'_, '_> {
         } else if changes.ledger
             && let Err(e) = ledger(new)
         {
-            self.judge.refuse("history-policy", LEDGER_FILE, e.to_string());
+            self.judge
+                .refuse("history-policy", LEDGER_FILE, e.to_string());
         }
         Ok(())
     }
@@ -651,10 +658,12 @@ impl Pushed<'_, '_> {
             }
             None => None,
         };
-        let Some(new) = read_index(&registry.source).map_err(|e| (e, ())).or_else(|(e, ())| {
-            self.judge.refuse("history-index", INDEX, e.0);
-            Ok::<_, Stop>(None)
-        })?
+        let Some(new) = read_index(&registry.source)
+            .map_err(|e| (e, ()))
+            .or_else(|(e, ())| {
+                self.judge.refuse("history-index", INDEX, e.0);
+                Ok::<_, Stop>(None)
+            })?
         else {
             // Datasets without an index say nothing; an index that is gone is missed by everyone.
             let message = match old {
@@ -680,7 +689,10 @@ impl Pushed<'_, '_> {
                 old.as_ref()
                     .map_or_else(String::new, |old| old.integrity.keyid.to_string())
             } else {
-                pins.iter().map(KeyId::as_str).collect::<Vec<_>>().join(" or ")
+                pins.iter()
+                    .map(KeyId::as_str)
+                    .collect::<Vec<_>>()
+                    .join(" or ")
             };
             let message = format!("expected a signature by {expected}, found one by {signer}");
             self.judge.refuse("history-index", INDEX, message);
@@ -724,15 +736,18 @@ impl Pushed<'_, '_> {
         let mut at = &new;
         loop {
             let (expected, before) = match &old {
-                Some(old) => (old.signing.sequence.checked_add(1), Some(old.integrity.digest)),
+                Some(old) => (
+                    old.signing.sequence.checked_add(1),
+                    Some(old.integrity.digest),
+                ),
                 None => (Some(1), None),
             };
             if Some(at.signing.sequence) == expected && at.signing.previous_digest == before {
                 break;
             }
-            let unchanged = old.as_ref().is_some_and(|old| {
-                old.integrity == at.integrity && old.content == at.content
-            });
+            let unchanged = old
+                .as_ref()
+                .is_some_and(|old| old.integrity == at.integrity && old.content == at.content);
             if unchanged {
                 break;
             }
@@ -750,7 +765,9 @@ impl Pushed<'_, '_> {
                             "expected an index that goes on from sequence {} ({}), found sequence {found}",
                             old.signing.sequence, old.integrity.digest
                         ),
-                        None => format!("expected a first index (sequence 1), found sequence {found}"),
+                        None => {
+                            format!("expected a first index (sequence 1), found sequence {found}")
+                        }
                     };
                     self.judge.refuse("history-index", INDEX, message);
                     return Ok(());
@@ -780,7 +797,8 @@ impl Pushed<'_, '_> {
             .map_err(|e| RunError::new(e.to_string()))?;
         // What was found under other limits or levels says nothing here.
         let cache = cache.filter(|_| {
-            own.policy.limits == registry.policy.limits && own.policy.levels == registry.policy.levels
+            own.policy.limits == registry.policy.limits
+                && own.policy.levels == registry.policy.levels
         });
         let base = self.base.map(|base| Base {
             repo,

@@ -274,12 +274,17 @@ impl Reader<'_> {
             }
             ("publishers", "pins") => {
                 let Some(table) = value.get_ref().as_table() else {
-                    return Err(self.expected(&dotted, "a table of publishers and their keys", value));
+                    return Err(self.expected(
+                        &dotted,
+                        "a table of publishers and their keys",
+                        value,
+                    ));
                 };
                 for (key, value) in table {
                     let dotted = self::dotted(&dotted, key.get_ref());
-                    let publisher = PublisherId::try_from(key.get_ref().as_ref())
-                        .map_err(|e| self.refuse(&dotted, &key.span(), format!("{e}; correct it")))?;
+                    let publisher = PublisherId::try_from(key.get_ref().as_ref()).map_err(|e| {
+                        self.refuse(&dotted, &key.span(), format!("{e}; correct it"))
+                    })?;
                     let keys = self.keys(&dotted, value)?;
                     if keys.is_empty() {
                         return Err(self.expected(&dotted, "at least one key id", value));

@@ -170,7 +170,11 @@ impl Repository<'_> {
         let program = env!("CARGO_BIN_EXE_acx");
         let path = self.path.join("hooks").join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a new folder");
-        fs::write(&path, format!("#!/bin/sh\nexec '{program}' {name} {args}\n")).expect("a hook");
+        fs::write(
+            &path,
+            format!("#!/bin/sh\nexec '{program}' {name} {args}\n"),
+        )
+        .expect("a hook");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -181,7 +185,12 @@ impl Repository<'_> {
     /// Every reference and its object, and every object's id.
     pub fn state(&self) -> (String, String) {
         let refs = self.git(&["for-each-ref"]);
-        let objects = self.git(&["cat-file", "--batch-all-objects", "--batch-check", "--unordered"]);
+        let objects = self.git(&[
+            "cat-file",
+            "--batch-all-objects",
+            "--batch-check",
+            "--unordered",
+        ]);
         let mut objects: Vec<&str> = objects.lines().collect();
         objects.sort_unstable();
         (refs, objects.join("\n"))
