@@ -452,6 +452,28 @@ fn a_bare_repository_is_committed_to_and_moves_only_from_what_was_judged() {
 }
 
 #[test]
+fn what_stands_in_a_datasets_place_makes_way() {
+    let lab = Lab::new();
+    let work = lab.work("work", &[]);
+    let path = work.cartridge(&cartridge("build-smith", "1.0.0"));
+    let dataset = path.replace("cartridge.acx", "cartridge.memories.lance");
+    work.put(&dataset, "a file");
+    work.put(&format!("{}/data/stray", dataset.replace("1.0.0", "2.0.0")), "stray");
+    work.commit("In the way");
+    let bare = lab.clone_of(&work.path, "bare.git", &["--bare"]);
+    let out = bare.build(&["--commit"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    assert_eq!(bare.git(&["fsck", "--strict", "--no-dangling"]), "");
+    let files = bare.files("main");
+    assert!(files.iter().any(|f| f.starts_with(&format!("{dataset}/data/"))), "{files:?}");
+    assert!(!files.iter().any(|f| f.contains("2.0.0")), "{files:?}");
+    let out = work.build(&["--commit"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    assert_eq!(work.git(&["rev-parse", "HEAD^{tree}"]), bare.git(&["rev-parse", "main^{tree}"]));
+    assert_eq!(work.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn post_receive_keeps_the_index_up_to_date() {
     let lab = Lab::new();
     let server = lab.bare("server.git", &[]);
@@ -650,4 +672,39 @@ fn two_builds_in_one_checkout_take_turns() {
     let index: Value =
         serde_json::from_slice(&fs::read(work.path.join("index.json")).unwrap()).unwrap();
     assert_eq!(predicate(&index)["sequence"], 4);
+}
+
+#[test]
+fn a_lock_is_waited_for_and_a_dead_builds_lock_is_not() {
+    let lab = Lab::new();
+    let work = lab.work("work", &[]);
+    work.cartridge(&cartridge("build-smith", "1.0.0"));
+    work.commit("One");
+    let file = work.path.join(".git/acx/lock");
+    // What a killed build leaves: the file, which nobody holds.
+    work.put(".git/acx/lock", "4711");
+    assert_eq!(work.build(&[]).status, 0);
+    let held = fs::File::open(&file).unwrap();
+    held.lock().unwrap();
+    let key = lab.key();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_acx"))
+        .args(["build-index", "--resign", "--key", &key])
+        .current_dir(&work.path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(child.try_wait().unwrap().is_none(), "it waits");
+    let sequence = || {
+        let index: Value =
+            serde_json::from_slice(&fs::read(work.path.join("index.json")).unwrap()).unwrap();
+        predicate(&index)["sequence"].as_u64().unwrap()
+    };
+    assert_eq!(sequence(), 1);
+    // Reading takes no lock.
+    assert_eq!(work.build(&["--check"]).status, 0);
+    drop(held);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(sequence(), 2);
 }
