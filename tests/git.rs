@@ -458,18 +458,29 @@ fn what_stands_in_a_datasets_place_makes_way() {
     let path = work.cartridge(&cartridge("build-smith", "1.0.0"));
     let dataset = path.replace("cartridge.acx", "cartridge.memories.lance");
     work.put(&dataset, "a file");
-    work.put(&format!("{}/data/stray", dataset.replace("1.0.0", "2.0.0")), "stray");
+    work.put(
+        &format!("{}/data/stray", dataset.replace("1.0.0", "2.0.0")),
+        "stray",
+    );
     work.commit("In the way");
     let bare = lab.clone_of(&work.path, "bare.git", &["--bare"]);
     let out = bare.build(&["--commit"]);
     assert_eq!(out.status, 0, "{out:#?}");
     assert_eq!(bare.git(&["fsck", "--strict", "--no-dangling"]), "");
     let files = bare.files("main");
-    assert!(files.iter().any(|f| f.starts_with(&format!("{dataset}/data/"))), "{files:?}");
+    assert!(
+        files
+            .iter()
+            .any(|f| f.starts_with(&format!("{dataset}/data/"))),
+        "{files:?}"
+    );
     assert!(!files.iter().any(|f| f.contains("2.0.0")), "{files:?}");
     let out = work.build(&["--commit"]);
     assert_eq!(out.status, 0, "{out:#?}");
-    assert_eq!(work.git(&["rev-parse", "HEAD^{tree}"]), bare.git(&["rev-parse", "main^{tree}"]));
+    assert_eq!(
+        work.git(&["rev-parse", "HEAD^{tree}"]),
+        bare.git(&["rev-parse", "main^{tree}"])
+    );
     assert_eq!(work.git(&["status", "--porcelain"]), "");
 }
 

@@ -23,10 +23,10 @@ use crate::disk;
 use crate::finding::Finding;
 use crate::git::{self, Bounds, Repo};
 use crate::lance::Dataset;
-use crate::model::{Json, KeyId, Timestamp, Trust};
+use crate::model::{Digest, Json, KeyId, Timestamp, Trust};
 use crate::policy::StatusLedger;
 use crate::project::{self, CartridgeEntry, TemplateEntry};
-use crate::publish::{self, Integrity, Published, SignedIndex, Signing};
+use crate::publish::{self, IndexHead, Integrity, Published, Signing};
 use crate::registry::{Registry, ledger};
 use crate::report::{BuildReport, Rejected};
 use crate::source::Source;
@@ -117,7 +117,7 @@ pub fn build(
     let old = old_index(registry, options)?;
     // A check asks what a build would have written when the index was signed, so that it gives one answer for one tree.
     let evaluated_at = match (&old, options.mode) {
-        (Some(old), Mode::Check) => old.index.signing.signed_at.clone(),
+        (Some(old), Mode::Check) => old.head.signing.signed_at.clone(),
         _ => options.now.clone(),
     };
     let walk_fails = |e: WalkError| RunError::new(format!("cannot walk the registry: {e}"));
@@ -132,7 +132,7 @@ pub fn build(
     let placed = elsewhere.as_ref().unwrap_or(&tree);
     output.look(placed);
     let output = &*output;
-    let trusted_old = old.as_ref().filter(|old| old.trusted).map(|old| &old.index);
+    let trusted_old = old.as_ref().filter(|old| old.trusted).map(|old| &old.head);
     let published = trusted_old
         .into_iter()
         .flat_map(|old| old.published.iter().chain(&old.signing.retired));
@@ -175,7 +175,7 @@ pub fn build(
     let templates = templates(registry, &tree, &mut warnings)?;
     not_indexed(registry, &tree, &mut warnings);
     if let (Some(old), Mode::Check) = (&old, options.mode) {
-        lapsed(registry, &old.index, options.now, &mut warnings);
+        lapsed(registry, old, options.now, &mut warnings);
     }
     report.counts.cartridges = tree.cartridges.len();
     let joined = join(&stage, judged, &known, templates, warnings, &mut report)?;
@@ -183,7 +183,7 @@ pub fn build(
     let datasets = threads.install(|| Datasets::plan(&stage, output, &tree, placed, &joined))?;
     match options.mode {
         Mode::Check => {
-            compare(old.as_ref().map(|old| &old.index), &joined, &mut report)?;
+            compare(old.as_ref(), &joined, &mut report)?;
             datasets.differences(&mut report);
             if !report.differences.is_empty() {
                 report.outcome = "the committed output is not what a build would write".to_owned();
@@ -315,20 +315,16 @@ pub(super) fn compare_index(
 }
 
 /// The keys and paths of the index before.
-fn of_index(old: Option<&SignedIndex>, stage: &Stage<'_>, judged: &[Judged]) -> Known<'static> {
+fn of_index(old: Option<&IndexHead>, stage: &Stage<'_>, judged: &[Judged]) -> Known<'static> {
     let mut keys: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
     let mut paths = BTreeSet::new();
-    let entries = old
-        .and_then(|old| old.content.get("cartridges")?.as_array())
-        .into_iter()
-        .flatten();
-    for entry in entries {
-        let text = |name: &str| entry.get(name).and_then(Json::as_str).unwrap_or_default();
-        if let Ok(key) = KeyId::try_from(text("keyid")) {
-            keys.entry(text("publisher").to_owned())
+    for published in old.into_iter().flat_map(|old| &old.published) {
+        // `cartridges/<publisher>/…`
+        if let (Some(key), Some(publisher)) = (&published.keyid, published.path.split('/').nth(1)) {
+            keys.entry(publisher.to_owned())
                 .or_default()
-                .insert(key);
-            paths.insert(text("path").to_owned());
+                .insert(key.clone());
+            paths.insert(published.path.clone());
         }
     }
     // A version that was listed and is no more, its key being revoked: whose it was is not forgotten.
@@ -366,7 +362,11 @@ fn judge_all(stage: &Stage<'_>, output: &Output<'_>, tree: &Tree) -> Vec<Judged>
 }
 
 struct OldIndex {
-    index: SignedIndex,
+    head: IndexHead,
+    /// Everything but `integrity`; only a check asks for it.
+    content: Json,
+    /// The file.
+    bytes: Vec<u8>,
     /// Signed by a key that counts here; otherwise only its sequence is gone on from.
     trusted: bool,
 }
@@ -382,14 +382,25 @@ fn old_index(
         Err(e) => return Err(RunError::new(format!("{INDEX}: {e}"))),
     };
     let advice = "if that is meant, go on with --new-chain; otherwise restore the last good index";
-    let index = match publish::read(&bytes) {
+    let hash = Digest::of(&bytes);
+    let known = options
+        .cache
+        .filter(|cache| options.mode != Mode::Check && cache.knows_index(&hash));
+    let read = match known {
+        Some(_) => publish::read_known(&bytes).map(|head| (head, Json::Null)),
+        None => publish::read(&bytes).map(|index| (index.head, index.content)),
+    };
+    let (head, content) = match read {
         Ok(index) => index,
         Err(_) if options.new_chain => return Ok(None),
         Err(e) => return Err(RunError::new(format!("{INDEX}: {e}; {advice}"))),
     };
+    if let Some(cache) = options.cache.filter(|_| head.well_formed) {
+        cache.keep_index(hash);
+    }
     let own = options.key.map(|key| key.public().id());
     let pins = &registry.policy.index_keys;
-    let signer = &index.integrity.keyid;
+    let signer = &head.integrity.keyid;
     // With neither pin nor key there is nothing to hold the signer against; reading modes say so and go on.
     let known = own == Some(signer) || pins.contains(signer);
     let nothing_to_hold_against = own.is_none() && pins.is_empty();
@@ -400,8 +411,8 @@ fn old_index(
         Some(format!(
             "it is signed by {signer}, which is neither the signing key nor pinned in acx-registry.toml"
         ))
-    } else if index.signing.registry_id != registry.policy.registry_id {
-        let (found, expected) = (&index.signing.registry_id, &registry.policy.registry_id);
+    } else if head.signing.registry_id != registry.policy.registry_id {
+        let (found, expected) = (&head.signing.registry_id, &registry.policy.registry_id);
         Some(format!(
             "it is the index of the registry {found:?}, this is {expected:?}"
         ))
@@ -410,11 +421,15 @@ fn old_index(
     };
     match problem {
         None => Ok(Some(OldIndex {
-            index,
+            head,
+            content,
+            bytes,
             trusted: true,
         })),
         Some(_) if options.new_chain => Ok(Some(OldIndex {
-            index,
+            head,
+            content,
+            bytes,
             trusted: false,
         })),
         Some(problem) => Err(RunError::new(format!("{INDEX}: {problem}; {advice}"))),
@@ -486,8 +501,8 @@ fn not_indexed(registry: &Registry, tree: &Tree, warnings: &mut Vec<Finding>) {
 }
 
 /// What held when the index was signed and holds no more.
-fn lapsed(registry: &Registry, old: &SignedIndex, now: &Timestamp, warnings: &mut Vec<Finding>) {
-    let signed_at = &old.signing.signed_at;
+fn lapsed(registry: &Registry, old: &OldIndex, now: &Timestamp, warnings: &mut Vec<Finding>) {
+    let signed_at = &old.head.signing.signed_at;
     let mut warn = |path: &str, message: String| {
         report(
             &registry.policy,
@@ -498,7 +513,13 @@ fn lapsed(registry: &Registry, old: &SignedIndex, now: &Timestamp, warnings: &mu
             warnings,
         );
     };
-    if let Some(expires) = old.signing.expires.as_ref().filter(|e| e.is_before(now)) {
+    if let Some(expires) = old
+        .head
+        .signing
+        .expires
+        .as_ref()
+        .filter(|e| e.is_before(now))
+    {
         warn(INDEX, format!("the index expired at {expires}"));
     }
     for waiver in registry
@@ -545,7 +566,7 @@ fn lapsed(registry: &Registry, old: &SignedIndex, now: &Timestamp, warnings: &mu
 
 /// `--check`: the committed content against what a build would write, all but `integrity`.
 fn compare(
-    old: Option<&SignedIndex>,
+    old: Option<&OldIndex>,
     joined: &Joined,
     report: &mut BuildReport,
 ) -> Result<(), RunError> {
@@ -557,7 +578,7 @@ fn compare(
     };
     let new = serde_json::to_value(&joined.content)
         .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
-    if !old.well_formed {
+    if !old.head.well_formed {
         report.differences.push(format!(
             "{INDEX} is not in the form in which a build writes it"
         ));
@@ -568,7 +589,10 @@ fn compare(
     if report.differences.is_empty() {
         report.outcome = format!(
             "{INDEX} is what a build would write (sequence {}, {}, signed by {} at {})",
-            old.signing.sequence, old.integrity.digest, old.integrity.keyid, old.signing.signed_at
+            old.head.signing.sequence,
+            old.head.integrity.digest,
+            old.head.integrity.keyid,
+            old.head.signing.signed_at
         );
     }
     Ok(())
@@ -743,19 +767,27 @@ fn write(
             format!("{INDEX} was left as it is: something was rejected (--on-reject fail)");
         return Ok(());
     }
-    let digest = joined.content.digest();
-    let unchanged = old.filter(|old| {
-        old.trusted
-            && !options.resign
-            && old.index.integrity.digest == digest
-            && old.index.signing.retired == joined.retired
-    });
+    let fails = |e| RunError::new(format!("cannot write the index: {e}"));
+    let unchanged = match old {
+        Some(old)
+            if old.trusted && !options.resign && old.head.signing.retired == joined.retired =>
+        {
+            // Rendering and comparing takes a fraction of the time of hashing the canonical form.
+            let same = if old.head.well_formed {
+                publish::render(&joined.content, &old.head.integrity).map_err(fails)? == old.bytes
+            } else {
+                old.head.integrity.digest == joined.content.digest()
+            };
+            same.then_some(old)
+        }
+        _ => None,
+    };
     // Everything that can refuse comes before the first file is touched.
     let (integrity, sequence, is_new) = match unchanged {
         Some(old) => (
-            old.index.integrity.clone(),
-            old.index.signing.sequence,
-            !old.index.well_formed,
+            old.head.integrity.clone(),
+            old.head.signing.sequence,
+            !old.head.well_formed,
         ),
         None => {
             let (integrity, sequence) = sign(stage, options, old, joined)?;
@@ -764,11 +796,14 @@ fn write(
     };
     datasets.write(stage, output, report)?;
     if is_new {
-        let bytes = publish::render(&joined.content, &integrity)
-            .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
+        let bytes = publish::render(&joined.content, &integrity).map_err(fails)?;
         output.index(&bytes)?;
+        if let Some(cache) = options.cache {
+            cache.keep_index(Digest::of(&bytes));
+        }
         report.wrote.push(INDEX.to_owned());
     }
+    let digest = integrity.digest;
     report.outcome = if unchanged.is_some() {
         format!("{INDEX} is up to date (sequence {sequence}, {digest})")
     } else {
@@ -792,12 +827,12 @@ fn sign(
     joined: &Joined,
 ) -> Result<(Integrity, u64), RunError> {
     if let Some(old) = old.filter(|old| old.trusted && !options.allow_shrink) {
-        shrink(&old.index.published, joined)?;
+        shrink(&old.head.published, joined)?;
     }
     let Some(key) = options.key else {
         return Err(RunError::new(NO_KEY));
     };
-    let before = old.map(|old| &old.index);
+    let before = old.map(|old| &old.head);
     let sequence = match before {
         Some(old) => old
             .signing

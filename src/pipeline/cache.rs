@@ -3,7 +3,7 @@
 //!
 //! A cache lies outside the registry's tree and is trusted as the program's own state: whoever can write it can write
 //! the index. It is never needed: one that is damaged, or of another version, is passed over, and what it lacks is
-//! found anew. It is 256 files, each with the ids of one first byte:
+//! found anew. It is 256 files, each with the ids of one first byte, and one that names the last verified index:
 //!
 //! ```text
 //! acx-cache/1 <version and rules, hashed>
@@ -28,7 +28,9 @@ use crate::verdict::Remembered;
 
 /// To be raised when what is kept, or what the rules find, changes without a change of the rules' texts.
 const FORMAT: &str = "acx-cache/1";
-/// Files of a cache.
+/// The file that names the last index that was verified.
+const INDEX: &str = "index";
+/// Files of a cache, but for that one.
 const SHARDS: usize = 256;
 /// Bytes of one of them.
 const SHARD_BYTES: u64 = 64 << 20;
@@ -88,6 +90,7 @@ pub struct Cache {
     shards: Vec<OnceLock<HashMap<ObjectId, Kept>>>,
     new: Vec<Mutex<BTreeMap<ObjectId, String>>>,
     dropped: AtomicUsize,
+    index: Mutex<Option<Digest>>,
 }
 
 struct Kept {
@@ -125,6 +128,30 @@ impl Cache {
             shards: (0..SHARDS).map(|_| OnceLock::new()).collect(),
             new: (0..SHARDS).map(|_| Mutex::new(BTreeMap::new())).collect(),
             dropped: AtomicUsize::new(0),
+            index: Mutex::new(None),
+        }
+    }
+
+    /// Whether an index of these bytes was verified before, and found to be in the form in which it is written.
+    pub(super) fn knows_index(&self, sha256: &Digest) -> bool {
+        let expected = format!("{}\n{sha256}\n", self.header);
+        disk::read(&self.folder.join(INDEX), 4096).is_ok_and(|bytes| bytes == expected.as_bytes())
+    }
+
+    /// Remembers that an index of these bytes was verified.
+    pub(super) fn keep_index(&self, sha256: Digest) {
+        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(sha256);
+    }
+
+    fn save_index(&self) -> std::io::Result<()> {
+        let known = *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.filter(|sha256| !self.knows_index(sha256)) {
+            None => Ok(()),
+            Some(sha256) => {
+                let text = format!("{}\n{sha256}\n", self.header);
+                std::fs::create_dir_all(&self.folder)?;
+                disk::replace_unsynced(&self.folder.join(INDEX), text.as_bytes())
+            }
         }
     }
 
@@ -170,7 +197,7 @@ impl Cache {
     /// Writes what is new, lets go what was long of no use, and gives a note for people where a part was damaged or of
     /// another version. A cache that cannot be written costs nothing but time.
     pub fn save(&self) -> Option<String> {
-        let mut failed = None;
+        let mut failed = self.save_index().err();
         for at in 0..SHARDS {
             if let Err(e) = self.save_shard(at) {
                 failed = Some(e);

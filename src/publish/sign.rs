@@ -52,6 +52,9 @@ pub struct Published {
     /// The digest of its Lance dataset, where it is listed with one.
     #[serde(skip)]
     pub dataset: Option<Digest>,
+    /// The signer's key, where it is listed.
+    #[serde(skip)]
+    pub keyid: Option<KeyId>,
 }
 
 impl Published {
@@ -59,6 +62,7 @@ impl Published {
     pub fn retired(&self) -> Self {
         Self {
             dataset: None,
+            keyid: None,
             ..self.clone()
         }
     }
@@ -135,6 +139,13 @@ fn subject_name(registry_id: &str) -> String {
 pub struct SignedIndex {
     /// Everything but `integrity`.
     pub content: Json,
+    /// What is known of it besides.
+    pub head: IndexHead,
+}
+
+/// What a build needs of the index before it.
+#[derive(Debug, Clone)]
+pub struct IndexHead {
     /// The member `integrity`.
     pub integrity: Integrity,
     /// The signer's key.
@@ -145,6 +156,14 @@ pub struct SignedIndex {
     pub published: Vec<Published>,
     /// The file is in the form in which this tool writes it, byte for byte.
     pub well_formed: bool,
+}
+
+impl std::ops::Deref for SignedIndex {
+    type Target = IndexHead;
+
+    fn deref(&self) -> &IndexHead {
+        &self.head
+    }
 }
 
 /// Why a file is no signed index.
@@ -208,27 +227,8 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
             integrity.digest
         )));
     }
-    let key = PublicKey::from_pem(&integrity.public_key_pem)
-        .map_err(|e| invalid(format!("publicKeyPem: {e}")))?;
-    if *key.id() != integrity.keyid || key.pem() != integrity.public_key_pem {
-        return Err(invalid(format!(
-            "publicKeyPem is the key {}, keyid names {}",
-            key.id(),
-            integrity.keyid
-        )));
-    }
-    let envelope = Envelope::of_json(&integrity.envelope)
-        .map_err(|e| invalid(format!("integrity/envelope{}: {}", e.pointer, e.message)))?;
-    // One signature has several spellings in base64; a file of another spelling is not the one that was written.
-    let spelled = envelope.to_json();
-    let well_formed = well_formed && spelled == integrity.envelope;
-    integrity.envelope = spelled;
-    attest::verify(&envelope, &key)
-        .map_err(|_| invalid(format!("the key {} did not sign it", key.id())))?;
-    let statement = Statement::of_envelope(&envelope, PREDICATE_TYPE)
-        .map_err(|e| invalid(format!("the statement{}: {}", e.pointer, e.message)))?;
-    let predicate: Predicate = serde_json::from_value(statement.predicate.clone())
-        .map_err(|e| invalid(format!("the predicate: {}", shorten(&e.to_string()))))?;
+    let (key, statement, predicate, spelled) = signature(&mut integrity)?;
+    let well_formed = well_formed && spelled;
     // Only now is the rest worth a look: it is what the key signed.
     conforms(&mut content, as_found)?;
     let counts: Counts =
@@ -250,24 +250,105 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
             "{what} of the signed statement is not the index's"
         )));
     }
-    let published = published(&content)
-        .ok_or_else(|| malformed("a cartridge without path, digest, sha256 or memories".into()))?;
-    let signing = Signing {
-        registry_id: predicate.registry_id,
-        sequence: predicate.sequence,
-        previous_digest: predicate.previous_digest,
-        signed_at: predicate.signed_at,
-        expires: predicate.expires,
-        retired: predicate.retired,
-    };
+    let published = published(&content).ok_or_else(|| {
+        malformed("a cartridge without path, digest, sha256, keyid or memories".into())
+    })?;
     Ok(SignedIndex {
         content,
+        head: IndexHead {
+            integrity,
+            key,
+            signing: predicate.into(),
+            published,
+            well_formed,
+        },
+    })
+}
+
+/// Reads an index that [`read`] has accepted before and found in the form in which it is written, which the caller
+/// knows by the file's hash. The signature is verified again; what it covers is not hashed again.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_known(bytes: &[u8]) -> Result<IndexHead, IndexError> {
+    #[derive(Deserialize)]
+    struct Known {
+        cartridges: Vec<Entry>,
+        integrity: Integrity,
+    }
+    #[derive(Deserialize)]
+    struct Entry {
+        path: String,
+        digest: Digest,
+        sha256: Digest,
+        keyid: KeyId,
+        memories: Option<Memories>,
+    }
+    #[derive(Deserialize)]
+    struct Memories {
+        digest: Digest,
+    }
+    let known: Known = serde_json::from_slice(bytes)
+        .map_err(|e| IndexError::Malformed(shorten(&e.to_string())))?;
+    let mut integrity = known.integrity;
+    let (key, _, predicate, _) = signature(&mut integrity)?;
+    let published = known.cartridges.into_iter().map(|entry| Published {
+        path: entry.path,
+        digest: entry.digest,
+        sha256: entry.sha256,
+        dataset: entry.memories.map(|memories| memories.digest),
+        keyid: Some(entry.keyid),
+    });
+    Ok(IndexHead {
         integrity,
         key,
-        signing,
-        published,
-        well_formed,
+        signing: predicate.into(),
+        published: published.collect(),
+        well_formed: true,
     })
+}
+
+impl From<Predicate> for Signing {
+    fn from(predicate: Predicate) -> Self {
+        Self {
+            registry_id: predicate.registry_id,
+            sequence: predicate.sequence,
+            previous_digest: predicate.previous_digest,
+            signed_at: predicate.signed_at,
+            expires: predicate.expires,
+            retired: predicate.retired,
+        }
+    }
+}
+
+/// Verifies the envelope under the key that stands beside it. Gives the key, what it signed, and whether the envelope
+/// is spelled as this tool spells it.
+fn signature(
+    integrity: &mut Integrity,
+) -> Result<(PublicKey, Statement, Predicate, bool), IndexError> {
+    let invalid = |what: String| IndexError::Invalid(what);
+    let key = PublicKey::from_pem(&integrity.public_key_pem)
+        .map_err(|e| invalid(format!("publicKeyPem: {e}")))?;
+    if *key.id() != integrity.keyid || key.pem() != integrity.public_key_pem {
+        return Err(invalid(format!(
+            "publicKeyPem is the key {}, keyid names {}",
+            key.id(),
+            integrity.keyid
+        )));
+    }
+    let envelope = Envelope::of_json(&integrity.envelope)
+        .map_err(|e| invalid(format!("integrity/envelope{}: {}", e.pointer, e.message)))?;
+    // One signature has several spellings in base64; a file of another spelling is not the one that was written.
+    let spelled = envelope.to_json();
+    let same = spelled == integrity.envelope;
+    integrity.envelope = spelled;
+    attest::verify(&envelope, &key)
+        .map_err(|_| invalid(format!("the key {} did not sign it", key.id())))?;
+    let statement = Statement::of_envelope(&envelope, PREDICATE_TYPE)
+        .map_err(|e| invalid(format!("the statement{}: {}", e.pointer, e.message)))?;
+    let predicate: Predicate = serde_json::from_value(statement.predicate.clone())
+        .map_err(|e| invalid(format!("the predicate: {}", shorten(&e.to_string()))))?;
+    Ok((key, statement, predicate, same))
 }
 
 /// The whole file against its schema.
@@ -313,6 +394,7 @@ fn published(content: &Json) -> Option<Vec<Published>> {
                     Json::Null => None,
                     memories => Some(Digest::try_from(member(memories, "digest")?.as_str()).ok()?),
                 },
+                keyid: Some(KeyId::try_from(member(entry, "keyid")?.as_str()).ok()?),
             })
         })
         .collect()

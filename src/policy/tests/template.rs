@@ -8,7 +8,9 @@ const POLICY: &str = include_str!("../../../registry-template/acx-registry.toml"
 /// The settings that the template shows, as a policy that sets them: prose follows `# `, a setting follows `#`.
 fn shown() -> String {
     let lines = POLICY.lines().map(|line| match line.strip_prefix('#') {
-        Some(setting) if setting.starts_with(|c: char| c.is_ascii_lowercase() || c == '[') => {
+        Some(setting)
+            if setting.starts_with(|c: char| c.is_ascii_lowercase() || "[\"".contains(c)) =>
+        {
             setting
         }
         _ => line,
