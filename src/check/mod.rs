@@ -3,7 +3,7 @@
 //! A rule is declared once, with everything about it; adding one is its file, its `mod` line and its line in
 //! [`RULES`].
 
-mod documents;
+pub(crate) mod documents;
 mod engine;
 mod evidence;
 mod rule;
@@ -14,3 +14,4 @@ pub use engine::{Checked, Settings, check, rule};
 pub use evidence::{Evidence, Issue, IssueKind, Signed, gather};
 pub use rule::{CapabilityItem, Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 pub use rules::RULES;
+pub(crate) use rules::memory_fingerprint;

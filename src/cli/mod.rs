@@ -4,6 +4,7 @@
 mod build;
 mod environment;
 mod explain;
+mod import;
 mod index;
 mod keys;
 mod lance;
@@ -64,6 +65,8 @@ enum Command {
     Lance(lance::LanceArgs),
     /// Search the signed memory of a registry's accepted cartridges
     Search(lance::SearchArgs),
+    /// Take a cartridge's portable memory and its skills into a package folder
+    Import(import::Args),
     /// Explain a finding's code
     Explain(explain::Args),
     /// Make and show signing keys
@@ -116,6 +119,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Inspect(args) => show::inspect(args, global),
         Command::Lance(args) => lance::lance(args, global),
         Command::Search(args) => lance::search(args, global),
+        Command::Import(args) => import::run(args, global),
         Command::Explain(args) => explain::run(args, global),
         Command::Key(command) => keys::run(command, global),
         Command::Completions { shell } => {
