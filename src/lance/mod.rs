@@ -50,9 +50,7 @@ use serde::Serialize;
 
 use crate::model::{Digest, Timestamp, json};
 
-pub use write::{
-    FolderLimits, digest_of_folder, is_dataset_or_empty, matches, remove, write,
-};
+pub use write::{FolderLimits, digest_of_folder, is_dataset_or_empty, matches, remove, write};
 
 /// The library and version that the manifest names: this layout's, so that a new release of the program does not
 /// change a byte. To be raised when the layout changes. Readers want valid SemVer.
