@@ -1,14 +1,26 @@
-//! The other direction: changing a cartridge on its owner's machine. What is signed stays as it is, and that is shown.
+//! The other direction: making a cartridge of an agent package, and changing one on its owner's machine. What is
+//! signed stays as it is, and that is shown.
 
-mod codebase;
+pub mod capabilities;
+pub mod codebase;
+mod documents;
 mod embed_dataset;
+mod export;
+mod fields;
 mod import;
+mod manifest;
 mod merge;
+mod package;
+mod records;
+mod seal;
+mod skills;
+mod write;
 
-pub use codebase::{Salt, canonical_identity};
 pub use embed_dataset::{Embedded, PLACE as DATASET_PLACE, embed_dataset};
+pub use export::{ExportError, ExportOptions, Exported, export};
 pub use import::{
     ImportPlan, ImportReport, RecordsReport, RefusedRecord, SkillReport, SkillState,
     judge_for_import,
 };
 pub use merge::{Record, Tier, merge};
+pub use package::{Package, Problem};

@@ -11,5 +11,6 @@ pub mod envelope;
 pub mod jcs;
 pub mod keys;
 pub mod mutations;
+pub mod package;
 pub mod records;
 pub mod registry;

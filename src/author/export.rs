@@ -1,0 +1,352 @@
+//! An agent package → a signed cartridge.
+//!
+//! The steps: read the manifest with its defaults, the records, the skills, the capabilities and the documents; look
+//! for secrets in everything that would travel; name every part for the signature; sign; write the file; and let the
+//! gate judge it. A cartridge that the gate would refuse is never given out.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::codebase::Salt;
+use super::documents::{self, Counts};
+use super::manifest::{Manifest, Overrides};
+use super::package::{KNOWLEDGE, Package, Problem};
+use super::write::{self, Rows};
+use super::{capabilities, records, seal, skills};
+use crate::attest::PrivateKey;
+use crate::check::Settings;
+use crate::check::documents as names;
+use crate::container::Zone;
+use crate::finding::Finding;
+use crate::model::{
+    ArtifactId, Coordinate, Digest, KeyId, PublisherId, Timestamp, Version, json as strict,
+};
+use crate::policy::{Policy, TrustRegistry};
+use crate::verdict;
+
+/// The version of the format that is written.
+pub const SPEC_VERSION: &str = "0.1";
+
+/// What an export depends on besides the package.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportOptions<'a> {
+    /// Who publishes.
+    pub publisher: &'a PublisherId,
+    /// The publisher's key.
+    pub key: &'a PrivateKey,
+    /// The run's one time; the cartridge is signed at it unless the manifest has an `exportedAt`.
+    pub now: &'a Timestamp,
+    /// The cartridge's id in place of the manifest's.
+    pub id: Option<&'a ArtifactId>,
+    /// The version in place of the manifest's.
+    pub version: Option<&'a Version>,
+    /// Take field-learned records, too, into the SAVE zone.
+    pub include_field_learned: bool,
+    /// The installation's salt, for the fingerprints of field-learned records that have none.
+    pub salt: Option<&'a Salt>,
+}
+
+/// A signed cartridge.
+#[derive(Debug, Clone)]
+pub struct Exported {
+    /// The file's bytes: the same for the same package, options, key and time.
+    pub bytes: Vec<u8>,
+    /// Publisher, id and version.
+    pub coordinate: Coordinate,
+    /// `<publisher>/<id>@<uuid>`
+    pub cartridge_id: String,
+    /// The signed hash of the ROM manifest.
+    pub rom_hash: Digest,
+    /// The signer's key.
+    pub keyid: KeyId,
+    /// When it was signed, as it says.
+    pub signed_at: Timestamp,
+    /// The archive's files with their sizes in bytes, by name.
+    pub files: Vec<(String, usize)>,
+    /// How many objects the signature covers.
+    pub objects: usize,
+    /// Portable memory records.
+    pub memory: usize,
+    /// Field-learned memory records in the SAVE zone.
+    pub field_learned: usize,
+    /// Field-learned records that stayed out.
+    pub left_out: usize,
+    /// Skills.
+    pub skills: usize,
+    /// Capability records.
+    pub capabilities: usize,
+    /// What the author should know; none for a package without peculiarities.
+    pub notes: Vec<String>,
+}
+
+/// Why nothing was exported.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The package is not of its form.
+    Package(Vec<Problem>),
+    /// The gate would refuse the cartridge.
+    Gate(Vec<Finding>),
+    /// The tool failed.
+    Failed(String),
+}
+
+impl std::fmt::Display for ExportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let lines: Vec<String> = match self {
+            Self::Package(problems) => problems.iter().map(ToString::to_string).collect(),
+            Self::Gate(findings) => findings
+                .iter()
+                .map(|x| format!("{}: {}", x.code, x.message))
+                .collect(),
+            Self::Failed(message) => vec![message.clone()],
+        };
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl From<Vec<Problem>> for ExportError {
+    fn from(problems: Vec<Problem>) -> Self {
+        Self::Package(problems)
+    }
+}
+
+/// Makes a signed cartridge of a package.
+///
+/// # Errors
+/// [`ExportError`]: nothing is given out that the gate would refuse.
+pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported, ExportError> {
+    let limits = Policy::default().limits;
+    let mut notes: Vec<String> = package
+        .left_out()
+        .iter()
+        .map(|name| format!("{name:?} is no part of a package and is left out"))
+        .collect();
+    let overrides = Overrides {
+        publisher: options.publisher,
+        id: options.id,
+        version: options.version,
+    };
+    let manifest = Manifest::read(package, overrides, &mut notes)?;
+    let signed_at = signing_time(&manifest, options.now)?;
+    let salt = options.salt;
+    let memory = records::read(
+        package,
+        options.include_field_learned,
+        salt,
+        &limits,
+        &mut notes,
+    )?;
+
+    let mut files = BTreeMap::new();
+    for stem in KNOWLEDGE {
+        let name = format!("{stem}.md");
+        if let Some(data) = package.file(&name) {
+            files.insert(format!("rom/knowledge/{name}"), data.to_vec());
+        }
+    }
+    let skills = skills::add(package, &manifest, &mut files)?;
+    let capabilities = capabilities::of(&manifest, &signed_at);
+    files.insert(names::HARNESS.to_owned(), documents::harness(package)?);
+    let policy = documents::loop_policy(package, &manifest.engine)?;
+    files.insert(names::LOOP_POLICY.to_owned(), policy);
+    let descriptor = documents::lance_descriptor(&manifest.engine);
+    files.insert(
+        names::LANCE_DESCRIPTOR.to_owned(),
+        documents::pretty(&descriptor),
+    );
+
+    let coordinate = Coordinate {
+        publisher: options.publisher.clone(),
+        id: manifest.id.clone(),
+        version: manifest.version.clone(),
+    };
+    let cartridge_id = cartridge_id(package, &coordinate, &signed_at);
+    let counts = Counts {
+        memory: memory.rows.len(),
+        skills: skills.len(),
+        capabilities: capabilities.len(),
+    };
+    let spec = documents::package_spec(&cartridge_id, SPEC_VERSION, &manifest.engine, counts);
+    files.insert(names::PACKAGE_SPEC.to_owned(), documents::pretty(&spec));
+
+    let field_learned = memory
+        .rows
+        .iter()
+        .filter(|(row, _)| row.zone == Zone::Save)
+        .count();
+    let mut rows = Rows {
+        meta: metadata(&manifest, &coordinate, &cartridge_id, &signed_at),
+        files,
+        memory: memory.rows,
+        objects: Vec::new(),
+        skills,
+        capabilities,
+        has_save: field_learned > 0,
+    };
+    rows.objects = seal::objects(&rows, &mut notes)?;
+    let claims = seal::Claims {
+        cartridge_id: &cartridge_id,
+        publisher: options.publisher,
+        engine: &manifest.engine,
+        signed_at: &signed_at,
+        origin: manifest.origin.as_deref(),
+    };
+    let (signature, rom_hash) = seal::sign(&rows.objects, &claims, options.key);
+    let recorded = ("acx.rom_manifest_hash".to_owned(), rom_hash.to_string());
+    rows.meta.extend([recorded]);
+    save_metadata(&mut rows);
+    let bytes = write::write(&rows, &signature)
+        .map_err(|e| ExportError::Failed(format!("SQLite cannot write the cartridge: {e}")))?;
+    judge(&coordinate, &bytes, options.now, field_learned == 0)?;
+    if field_learned > 0 {
+        notes.push(format!(
+            "{field_learned} field-learned records are in the SAVE zone; a registry refuses them: run `acx strip` before \
+             you publish"
+        ));
+    }
+    Ok(Exported {
+        coordinate,
+        cartridge_id,
+        rom_hash,
+        keyid: options.key.public().id().clone(),
+        signed_at,
+        files: rows
+            .files
+            .iter()
+            .map(|(name, data)| (name.clone(), data.len()))
+            .collect(),
+        objects: rows.objects.iter().filter(|o| o.zone == Zone::Rom).count(),
+        memory: rows.memory.len() - field_learned,
+        field_learned,
+        left_out: memory.left_out,
+        skills: rows.skills.len(),
+        capabilities: rows.capabilities.len(),
+        notes,
+        bytes,
+    })
+}
+
+fn signing_time(manifest: &Manifest, now: &Timestamp) -> Result<Timestamp, ExportError> {
+    match &manifest.exported_at {
+        Some(at) if now.is_before(at) => {
+            let message = format!(
+                "expected a time up to now ({now}), found {at}: a signature from the future counts for nothing"
+            );
+            Err(vec![Problem::new(
+                super::package::MANIFEST,
+                "/exportedAt",
+                message,
+            )]
+            .into())
+        }
+        Some(at) => Ok(at.to_millis()),
+        None => Ok(now.to_millis()),
+    }
+}
+
+/// `<publisher>/<id>@<uuid>`: a UUID of version 8 made of everything that goes in, so that another package, version or
+/// time has another.
+fn cartridge_id(package: &Package, coordinate: &Coordinate, signed_at: &Timestamp) -> String {
+    let files: Vec<_> = package
+        .files()
+        .map(|(name, data)| json!([name, Digest::of(data)]))
+        .collect();
+    let content = json!([coordinate.to_string(), signed_at, files]);
+    let mut bytes = *Digest::of(&strict::canonical(&content)).bytes();
+    for (at, mask, bits) in [(6, 0x0f, 0x80), (8, 0x3f, 0x80)] {
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte = *byte & mask | bits;
+        }
+    }
+    let hex = crate::model::hex::encode(&bytes);
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!(
+        "{}/{}@{}-{}-{}-{}-{}",
+        coordinate.publisher,
+        coordinate.id,
+        part(0, 8),
+        part(8, 12),
+        part(12, 16),
+        part(16, 20),
+        part(20, 32)
+    )
+}
+
+fn metadata(
+    manifest: &Manifest,
+    coordinate: &Coordinate,
+    cartridge_id: &str,
+    created_at: &Timestamp,
+) -> BTreeMap<String, String> {
+    let canonical =
+        |value: &serde_json::Value| String::from_utf8(strict::canonical(value)).unwrap_or_default();
+    let values = [
+        ("acx.spec_version", Some(SPEC_VERSION.to_owned())),
+        ("acx.cartridge_id", Some(cartridge_id.to_owned())),
+        ("acx.created_at", Some(created_at.to_string())),
+        (
+            "acx.embedding_engine",
+            Some(documents::engine(&manifest.engine).to_string()),
+        ),
+        ("acx.vec0_format", Some("1".to_owned())),
+        ("acx.publisher_id", Some(coordinate.publisher.to_string())),
+        ("acx.agent_name", Some(manifest.name.clone())),
+        ("acx.provider", Some(manifest.provider.clone())),
+        ("acx.model", manifest.model.clone()),
+        ("acx.role", Some(manifest.role.clone())),
+        ("acx.declared_level", Some(manifest.level.to_string())),
+        ("acx.artifact_id", Some(coordinate.id.to_string())),
+        ("acx.artifact_version", Some(coordinate.version.to_string())),
+        ("acx.description", Some(manifest.description.clone())),
+        ("acx.license", Some(manifest.license.clone())),
+        ("acx.authors", Some(canonical(&manifest.authors))),
+        ("acx.tags", Some(canonical(&json!(manifest.tags)))),
+        ("acx.homepage", manifest.homepage.clone()),
+        ("acx.package_spec", Some(names::PACKAGE_SPEC.to_owned())),
+        ("acx.lance_schema", Some(names::LANCE_DESCRIPTOR.to_owned())),
+    ];
+    values
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect()
+}
+
+/// The one codebase that the SAVE zone is about, where it is one.
+fn save_metadata(rows: &mut Rows) {
+    let mut codebases: Vec<String> = rows
+        .memory
+        .iter()
+        .filter_map(|(row, _)| row.codebase_fingerprint.clone())
+        .collect();
+    codebases.sort_unstable();
+    codebases.dedup();
+    if let [one] = codebases.as_slice() {
+        rows.meta
+            .insert("acx.save_codebase_fingerprint".to_owned(), one.clone());
+    }
+}
+
+/// The gate's own word on what was made.
+fn judge(
+    coordinate: &Coordinate,
+    bytes: &[u8],
+    now: &Timestamp,
+    public: bool,
+) -> Result<(), ExportError> {
+    let settings = Settings {
+        policy: &Policy::default(),
+        trust: &TrustRegistry::default(),
+        own_keys: &[],
+        now,
+        public,
+    };
+    let judgement = verdict::judge(&coordinate.path(), bytes, settings, |_, _| {})
+        .map_err(|refusal| ExportError::Failed(refusal.0))?;
+    match judgement.admitted {
+        Some(_) => Ok(()),
+        None => Err(ExportError::Gate(judgement.findings)),
+    }
+}
