@@ -54,7 +54,19 @@ pub fn canonical_identity(url: &str) -> String {
         Some((scheme, rest)) => (scheme, rest),
         None => ("", lower.as_str()),
     };
-    let (host, path) = match (scheme, rest.find(['/', ':'])) {
+    // The colons of an address in brackets are its own.
+    let bracket = rest.find('[').filter(|at| {
+        rest.get(..*at)
+            .is_some_and(|user| !user.contains(['/', ':']))
+    });
+    let from = bracket
+        .and_then(|at| Some(at + rest.get(at..)?.find(']')?))
+        .unwrap_or(0);
+    let end_of_host = rest
+        .get(from..)
+        .and_then(|r| r.find(['/', ':']))
+        .map(|at| from + at);
+    let (host, path) = match (scheme, end_of_host) {
         // Without a scheme, a colon before any slash is the scp form.
         ("", Some(at)) if rest.get(at..=at) == Some(":") => (
             rest.get(..at),
@@ -73,8 +85,10 @@ pub fn canonical_identity(url: &str) -> String {
     let default_port = match scheme {
         "https" => ":443",
         "http" => ":80",
-        "ssh" | "git+ssh" => ":22",
+        "ssh" | "git+ssh" | "ssh+git" => ":22",
         "git" => ":9418",
+        "ftp" => ":21",
+        "ftps" => ":990",
         _ => "",
     };
     let host = host.strip_suffix(default_port).unwrap_or(host);

@@ -8,10 +8,12 @@ mod embed_dataset;
 mod export;
 mod fields;
 mod import;
+mod learn;
 mod manifest;
 mod merge;
 mod package;
 mod records;
+mod repository;
 mod seal;
 mod skills;
 mod write;
@@ -22,5 +24,7 @@ pub use import::{
     ImportPlan, ImportReport, RecordsReport, RefusedRecord, SkillReport, SkillState,
     judge_for_import,
 };
+pub use learn::{Learned, NotLearned, Outcome, learn};
 pub use merge::{Record, Tier, merge};
 pub use package::{Package, Problem};
+pub use repository::repository_identity;

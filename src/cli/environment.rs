@@ -75,8 +75,19 @@ pub fn load_key(file: &Path) -> Result<PrivateKey, Failure> {
 
 /// Makes a key in a file that is not there yet.
 pub fn create_key(file: &Path) -> Result<PrivateKey, Failure> {
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed)
+    Ok(keys::create(file, &random()?)?)
+}
+
+/// 32 random bytes.
+pub fn random() -> Result<[u8; 32], Failure> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
         .map_err(|e| Failure(format!("the system gives no randomness: {e}")))?;
-    Ok(keys::create(file, &seed)?)
+    Ok(bytes)
+}
+
+/// Whether a file stands in a git work tree, where it would be committed sooner or later.
+pub fn is_in_work_tree(file: &Path) -> bool {
+    std::path::absolute(file)
+        .is_ok_and(|file| file.ancestors().skip(1).any(|f| f.join(".git").exists()))
 }

@@ -8,6 +8,7 @@ mod import;
 mod index;
 mod keys;
 mod lance;
+mod learn;
 mod output;
 mod show;
 
@@ -67,6 +68,8 @@ enum Command {
     Search(lance::SearchArgs),
     /// Take a cartridge's portable memory and its skills into a package folder
     Import(import::Args),
+    /// Write what was learned in one codebase into a cartridge's SAVE zone
+    Learn(learn::Args),
     /// Explain a finding's code
     Explain(explain::Args),
     /// Make and show signing keys
@@ -120,6 +123,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Lance(args) => lance::lance(args, global),
         Command::Search(args) => lance::search(args, global),
         Command::Import(args) => import::run(args, global),
+        Command::Learn(args) => learn::run(args, global),
         Command::Explain(args) => explain::run(args, global),
         Command::Key(command) => keys::run(command, global),
         Command::Completions { shell } => {
