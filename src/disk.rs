@@ -104,10 +104,31 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(e),
     }
-    let folder = path
-        .parent()
+    let folder = folder_of(path);
+    let temporary = temporary(folder, bytes)?;
+    temporary.persist(path).map_err(|e| e.error)?;
+    sync_folder(folder)
+}
+
+/// Writes a file that must not be there yet in one step. A killed run leaves the whole file or none.
+///
+/// # Errors
+/// `AlreadyExists`, also for a link in its place, or whatever the system says.
+pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = folder_of(path);
+    let temporary = temporary(folder, bytes)?;
+    temporary.persist_noclobber(path).map_err(|e| e.error)?;
+    sync_folder(folder)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent()
         .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+        .unwrap_or(Path::new("."))
+}
+
+/// The bytes under a name of their own in the folder, synced.
+fn temporary(folder: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);
     #[cfg(unix)]
@@ -121,8 +142,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let _ = temporary.as_file().lock();
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|e| e.error)?;
-    sync_folder(folder)
+    Ok(temporary)
 }
 
 /// Removes what a killed run of [`replace`] left, so that it does not pile up. What cannot be removed stays: it harms

@@ -10,6 +10,7 @@ mod keys;
 mod lance;
 mod learn;
 mod output;
+mod publish;
 mod show;
 
 use std::ffi::OsString;
@@ -70,6 +71,8 @@ enum Command {
     Import(import::Args),
     /// Write what was learned in one codebase into a cartridge's SAVE zone
     Learn(learn::Args),
+    /// Put a cartridge into its place in a registry's work tree, checked as the gate will check it
+    Publish(publish::Args),
     /// Explain a finding's code
     Explain(explain::Args),
     /// Make and show signing keys
@@ -124,6 +127,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Search(args) => lance::search(args, global),
         Command::Import(args) => import::run(args, global),
         Command::Learn(args) => learn::run(args, global),
+        Command::Publish(args) => publish::run(args, global),
         Command::Explain(args) => explain::run(args, global),
         Command::Key(command) => keys::run(command, global),
         Command::Completions { shell } => {

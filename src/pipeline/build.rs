@@ -88,13 +88,10 @@ pub fn build(registry: &Registry, options: &BuildOptions<'_>) -> Result<BuildRep
     let tree = discover::walk(&registry.root)
         .map_err(|e| RunError::new(format!("cannot walk the registry: {e}")))?;
     let trusted_old = old.as_ref().filter(|old| old.trusted).map(|old| &old.index);
-    let published = trusted_old
-        .into_iter()
-        .flat_map(|old| old.published.iter().chain(&old.signing.retired));
     let stage = Stage {
         registry,
         now: &evaluated_at,
-        published: published.map(|p| (p.path.as_str(), p)).collect(),
+        published: trusted_old.into_iter().flat_map(past).collect(),
     };
     let threads = pool(options.jobs)?;
     let judged = threads.install(|| judge_all(&stage, &tree));
@@ -146,6 +143,20 @@ fn judge_all(stage: &Stage<'_>, tree: &Tree) -> Vec<Judged> {
             .filter_map(|oddity| stage.oddity(oddity)),
     );
     judged
+}
+
+/// What an index lists or once listed, by path.
+pub(super) fn past(index: &SignedIndex) -> impl Iterator<Item = (&str, &Published)> {
+    let published = index.published.iter().chain(&index.signing.retired);
+    published.map(|p| (p.path.as_str(), p))
+}
+
+/// The committed index, if it is one that this registry's keys signed.
+pub(super) fn committed_index(
+    registry: &Registry,
+    options: &BuildOptions<'_>,
+) -> Result<Option<SignedIndex>, RunError> {
+    Ok(old_index(registry, options)?.map(|old| old.index))
 }
 
 struct OldIndex {

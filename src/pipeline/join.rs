@@ -193,6 +193,11 @@ fn ledger_entry<'a>(
         .entry(ArtifactType::Agent, publisher, id, version)
 }
 
+/// What is equal for versions that differ in build metadata or case alone.
+pub(super) fn same_version_key(version: &str) -> String {
+    version.split('+').next().unwrap_or_default().to_lowercase()
+}
+
 /// Versions that differ in build metadata or case alone. The one that was published first stays; where none was, none
 /// is taken, since any choice would be chance.
 fn duplicates(
@@ -201,12 +206,7 @@ fn duplicates(
     rejected: &mut Vec<Rejected>,
 ) {
     let key = |entry: &CartridgeEntry| {
-        let version = entry
-            .version
-            .split('+')
-            .next()
-            .unwrap_or_default()
-            .to_lowercase();
+        let version = same_version_key(&entry.version);
         (entry.publisher.clone(), entry.id.clone(), version)
     };
     let mut groups: BTreeMap<_, Vec<String>> = BTreeMap::new();

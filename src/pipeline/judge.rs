@@ -150,7 +150,8 @@ impl Stage<'_> {
         self.judge(&entry.path, &bytes).0.ok()?.admitted
     }
 
-    fn judge(
+    /// Judges the bytes of a cartridge for a place; also the waivers that were used.
+    pub fn judge(
         &self,
         path: &RegistryPath,
         bytes: &[u8],

@@ -5,12 +5,14 @@ mod build;
 mod files;
 mod join;
 mod judge;
+mod publish;
 mod search;
 mod sidecar;
 mod verify;
 
 pub use build::{BuildOptions, Mode, build};
 pub use files::{NotMaterialized, check_files, materialize};
+pub use publish::{NotPublished, Publication, plan_publication};
 pub use search::{Hit, Query, SearchReport, search};
 pub use verify::{IndexReport, KeySource, Pins, Present, verify_index};
 
