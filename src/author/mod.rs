@@ -16,6 +16,7 @@ mod records;
 mod repository;
 mod seal;
 mod skills;
+mod template;
 mod write;
 
 pub use embed_dataset::{Embedded, PLACE as DATASET_PLACE, embed_dataset};
@@ -28,3 +29,4 @@ pub use learn::{Learned, NotLearned, Outcome, learn};
 pub use merge::{Record, Tier, merge};
 pub use package::{Package, Problem};
 pub use repository::repository_identity;
+pub use template::{EXAMPLES, Example, TEMPLATE, TemplateFile, policy};

@@ -86,6 +86,16 @@ pub fn random() -> Result<[u8; 32], Failure> {
     Ok(bytes)
 }
 
+/// The path without links, as far as it is there.
+pub fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let real = path.ancestors().find_map(|there| {
+        let rest = path.strip_prefix(there).ok()?;
+        Some(there.canonicalize().ok()?.join(rest))
+    });
+    real.unwrap_or(path)
+}
+
 /// Whether a file stands in a git work tree, where it would be committed sooner or later.
 pub fn is_in_work_tree(file: &Path) -> bool {
     std::path::absolute(file)

@@ -6,6 +6,7 @@ mod environment;
 mod explain;
 mod import;
 mod index;
+mod init;
 mod keys;
 mod lance;
 mod learn;
@@ -51,6 +52,8 @@ enum Format {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Found a registry: policy, hooks, a signing key outside of it, and its first signed index
+    Init(init::Args),
     /// Validate every cartridge of a registry and write its signed index.json
     BuildIndex(build::Args),
     /// Verify a registry's index by a key you know, and the cartridges that are present
@@ -117,6 +120,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     };
     let global = cli.global;
     let result = match cli.command {
+        Command::Init(args) => init::run(args, global),
         Command::BuildIndex(args) => build::run(args, global),
         Command::VerifyIndex(args) => index::run(args, global),
         Command::Check(args) => show::check(args, global),

@@ -3,6 +3,7 @@
 
 mod build;
 mod files;
+mod init;
 mod join;
 mod judge;
 mod publish;
@@ -12,6 +13,7 @@ mod verify;
 
 pub use build::{BuildOptions, Mode, build};
 pub use files::{NotMaterialized, check_files, materialize};
+pub use init::{Founded, InitOptions, init, vacant};
 pub use publish::{NotPublished, Publication, plan_publication};
 pub use search::{Hit, Query, SearchReport, search};
 pub use verify::{IndexReport, KeySource, Pins, Present, verify_index};
