@@ -394,7 +394,7 @@ fn advice(record: &Json, defects: &mut Vec<String>) {
             "a text of 1 to 256 characters, none a control character",
         );
     }
-    if !text("timestamp").is_some_and(|t| Timestamp::try_from(t).is_ok()) {
+    if text("timestamp").is_none_or(|t| Timestamp::try_from(t).is_err()) {
         wrong("timestamp", "an RFC 3339 time such as 2026-07-01T00:00:00Z");
     }
     if record

@@ -154,7 +154,7 @@ mod tests {
         let text = policy("com.example.agents", &key).unwrap();
         let parsed = parse_policy(text.as_bytes()).unwrap();
         assert_eq!(parsed.registry_id, "com.example.agents");
-        assert_eq!(parsed.index_keys, [key.clone()]);
+        assert_eq!(parsed.index_keys, std::slice::from_ref(&key));
         let template = include_str!("../../registry-template/acx-registry.toml");
         let changed = text.lines().zip(template.lines()).filter(|(a, b)| a != b);
         assert_eq!(changed.count(), 4);
