@@ -10,6 +10,7 @@ mod fields;
 mod manifest;
 mod package;
 mod records;
+pub mod scrub;
 mod seal;
 mod skills;
 mod write;
