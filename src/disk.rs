@@ -104,6 +104,26 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(e),
     }
+    let (temporary, folder) = stage(path, bytes)?;
+    temporary.persist(path).map_err(|e| e.error)?;
+    sync_folder(folder)
+}
+
+/// Writes a file that must not be there yet, in one step, as [`replace`] does.
+///
+/// # Errors
+/// `AlreadyExists` where anything has its place, a link among it, or whatever the system says.
+pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let (temporary, folder) = stage(path, bytes)?;
+    temporary.persist_noclobber(path).map_err(|e| e.error)?;
+    sync_folder(folder)
+}
+
+/// The bytes in a file of a temporary name in the folder that `path` is in, synced.
+fn stage<'a>(path: &'a Path, bytes: &[u8]) -> io::Result<(tempfile::NamedTempFile, &'a Path)> {
     let folder = path
         .parent()
         .filter(|p| !p.as_os_str().is_empty())
@@ -121,8 +141,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let _ = temporary.as_file().lock();
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|e| e.error)?;
-    sync_folder(folder)
+    Ok((temporary, folder))
 }
 
 /// Removes what a killed run of [`replace`] left, so that it does not pile up. What cannot be removed stays: it harms

@@ -192,7 +192,13 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
         capabilities,
         has_save: field_learned > 0,
     };
-    scrub(package, &rows, &memory.repositories, manifest.origin.as_deref(), &mut notes)?;
+    scrub(
+        package,
+        &rows,
+        &memory.repositories,
+        manifest.origin.as_deref(),
+        &mut notes,
+    )?;
     rows.objects = seal::objects(&rows, &mut notes)?;
     let claims = seal::Claims {
         cartridge_id: &cartridge_id,
@@ -250,11 +256,15 @@ fn scrub(
     }
     for (row, _) in &rows.memory {
         let record = strict::parse(row.payload.as_bytes()).unwrap_or_default();
-        texts(&record, &row.id, &mut |field, text| scrubber.field(RECORDS, field, text));
+        texts(&record, &row.id, &mut |field, text| {
+            scrubber.field(RECORDS, field, text)
+        });
     }
     for row in &rows.capabilities {
         let record = strict::parse(row.json.as_bytes()).unwrap_or_default();
-        texts(&record, &row.id, &mut |field, text| scrubber.field(MANIFEST, field, text));
+        texts(&record, &row.id, &mut |field, text| {
+            scrubber.field(MANIFEST, field, text)
+        });
     }
     for (key, value) in &rows.meta {
         scrubber.field(MANIFEST, key, value);
@@ -267,7 +277,9 @@ fn scrub(
     }
     notes.extend(warnings.iter().map(|hit| format!("look at {hit}")));
     if allowed > 0 {
-        notes.push(format!("{allowed} hits of the scrub gate are allowed by {ALLOWANCES}"));
+        notes.push(format!(
+            "{allowed} hits of the scrub gate are allowed by {ALLOWANCES}"
+        ));
     }
     Ok(())
 }
@@ -277,7 +289,10 @@ fn source_of(name: &str) -> &str {
     match name {
         names::HARNESS => HARNESS,
         names::LOOP_POLICY => LOOP_POLICY,
-        _ => name.strip_prefix("rom/knowledge/").or_else(|| name.strip_prefix("rom/")).unwrap_or(name),
+        _ => name
+            .strip_prefix("rom/knowledge/")
+            .or_else(|| name.strip_prefix("rom/"))
+            .unwrap_or(name),
     }
 }
 
@@ -305,12 +320,7 @@ fn signing_time(manifest: &Manifest, now: &Timestamp) -> Result<Timestamp, Expor
             let message = format!(
                 "expected a time up to now ({now}), found {at}: a signature from the future counts for nothing"
             );
-            Err(vec![Problem::new(
-                MANIFEST,
-                "/exportedAt",
-                message,
-            )]
-            .into())
+            Err(vec![Problem::new(MANIFEST, "/exportedAt", message)].into())
         }
         Some(at) => Ok(at.to_millis()),
         None => Ok(now.to_millis()),

@@ -13,8 +13,10 @@ mod records;
 pub mod scrub;
 mod seal;
 mod skills;
+mod strip;
 mod write;
 
 pub use embed_dataset::{Embedded, PLACE as DATASET_PLACE, embed_dataset};
 pub use export::{ExportError, ExportOptions, Exported, export};
 pub use package::{Package, Problem};
+pub use strip::{Removed, Stripped, strip};

@@ -80,3 +80,19 @@ pub fn create_key(file: &Path) -> Result<PrivateKey, Failure> {
         .map_err(|e| Failure(format!("the system gives no randomness: {e}")))?;
     Ok(keys::create(file, &seed)?)
 }
+
+/// The folder of the git work tree that a path is in, if it is in one.
+pub fn work_tree(path: &Path) -> Option<PathBuf> {
+    let start = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let mut folder = start.unwrap_or(Path::new("."));
+    // The key's folder may not be there yet.
+    while !folder.exists() {
+        folder = folder
+            .parent()
+            .filter(|p| !p.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+    }
+    let folder = folder.canonicalize().ok()?;
+    let found = folder.ancestors().find(|f| f.join(".git").exists());
+    found.map(Path::to_path_buf)
+}

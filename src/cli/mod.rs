@@ -4,11 +4,13 @@
 mod build;
 mod environment;
 mod explain;
+mod export;
 mod index;
 mod keys;
 mod lance;
 mod output;
 mod show;
+mod strip;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -64,6 +66,10 @@ enum Command {
     Lance(lance::LanceArgs),
     /// Search the signed memory of a registry's accepted cartridges
     Search(lance::SearchArgs),
+    /// Make a signed cartridge of an agent package folder
+    Export(export::Args),
+    /// Strip a cartridge to its ROM zone, and prove that what was signed is unchanged
+    Strip(strip::Args),
     /// Explain a finding's code
     Explain(explain::Args),
     /// Make and show signing keys
@@ -116,6 +122,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Inspect(args) => show::inspect(args, global),
         Command::Lance(args) => lance::lance(args, global),
         Command::Search(args) => lance::search(args, global),
+        Command::Export(args) => export::run(args, global),
+        Command::Strip(args) => strip::run(args, global),
         Command::Explain(args) => explain::run(args, global),
         Command::Key(command) => keys::run(command, global),
         Command::Completions { shell } => {

@@ -39,7 +39,10 @@ impl Allowance {
     fn covers(&self, hit: &Hit) -> bool {
         self.rule == hit.rule
             && self.file == hit.file
-            && self.sample.as_ref().is_none_or(|sample| *sample == hit.sample)
+            && self
+                .sample
+                .as_ref()
+                .is_none_or(|sample| *sample == hit.sample)
             && self.field.as_ref().is_none_or(|field| *field == hit.field)
     }
 }
@@ -64,17 +67,27 @@ pub(crate) fn apply(package: &Package, hits: &mut Vec<Hit>) -> Result<usize, Vec
         ))
     })?;
     if file.allow.len() > MOST {
-        return Err(whole(format!("expected at most {MOST} allowances, found {}", file.allow.len())));
+        return Err(whole(format!(
+            "expected at most {MOST} allowances, found {}",
+            file.allow.len()
+        )));
     }
     let mut problems = Vec::new();
     for (at, allowance) in file.allow.iter().enumerate() {
         let mut problem = |field: &str, message: String| {
-            problems.push(Problem::new(ALLOWANCES, format!("/allow/{at}/{field}"), message));
+            problems.push(Problem::new(
+                ALLOWANCES,
+                format!("/allow/{at}/{field}"),
+                message,
+            ));
         };
         if !rules::all().any(|(id, _)| id == allowance.rule) {
             let near = nearest(&allowance.rule, rules::all().map(|(id, _)| id))
                 .map_or_else(String::new, |near| format!("; is {near:?} meant?"));
-            problem("rule", format!("there is no rule {:?}{near}", shorten(&allowance.rule)));
+            problem(
+                "rule",
+                format!("there is no rule {:?}{near}", shorten(&allowance.rule)),
+            );
         } else if !hits.iter().any(|hit| allowance.covers(hit)) {
             let message = format!(
                 "allows nothing: no hit of {} in {:?} is of this form; remove the allowance",
@@ -84,7 +97,10 @@ pub(crate) fn apply(package: &Package, hits: &mut Vec<Hit>) -> Result<usize, Vec
             problem("file", message);
         }
         if !REASON.contains(&allowance.reason.trim().chars().count()) {
-            problem("reason", "expected a reason of 10 to 1000 characters".to_owned());
+            problem(
+                "reason",
+                "expected a reason of 10 to 1000 characters".to_owned(),
+            );
         }
     }
     if !problems.is_empty() {

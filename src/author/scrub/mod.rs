@@ -57,7 +57,11 @@ impl std::fmt::Display for Hit {
         } else {
             format!(" › {}", self.field)
         };
-        write!(f, "[{}] {}{field}, byte {}: {what}: {}", self.rule, self.file, self.offset, self.sample)
+        write!(
+            f,
+            "[{}] {}{field}, byte {}: {what}: {}",
+            self.rule, self.file, self.offset, self.sample
+        )
     }
 }
 
@@ -111,8 +115,11 @@ impl Scrubber {
     /// # Errors
     /// [`Problem`] where there are too many names to be searched for.
     pub fn new(repositories: &BTreeSet<String>) -> Result<Self, Problem> {
-        let repositories: Vec<String> =
-            repositories.iter().filter(|name| name.len() >= 3).cloned().collect();
+        let repositories: Vec<String> = repositories
+            .iter()
+            .filter(|name| name.len() >= 3)
+            .cloned()
+            .collect();
         if repositories.len() > MOST_REPOSITORIES {
             let message = format!("the records name more than {MOST_REPOSITORIES} repositories");
             return Err(Problem::new(super::package::RECORDS, "", message));
@@ -121,7 +128,11 @@ impl Scrubber {
             .ascii_case_insensitive(true)
             .build(&repositories)
             .map_err(|e| {
-                Problem::new(super::package::RECORDS, "", format!("the repositories' names cannot be searched for: {e}"))
+                Problem::new(
+                    super::package::RECORDS,
+                    "",
+                    format!("the repositories' names cannot be searched for: {e}"),
+                )
             })?;
         Ok(Self {
             search: (!repositories.is_empty()).then_some(search),
@@ -175,11 +186,20 @@ impl Scrubber {
     }
 
     fn text(&mut self, file: &str, field: &str, bytes: &[u8], lock_file: bool) {
+        if self.too_many {
+            return;
+        }
         let mut taken: Vec<Range<usize>> = Vec::new();
         let mut found: Vec<(usize, &'static str, String)> = Vec::new();
         let Some(compiled) = COMPILED.as_ref() else {
             // Without its rules the gate is shut.
-            return self.hit(file, field, 0, rules::OPAQUE, "the rules do not compile".to_owned());
+            return self.hit(
+                file,
+                field,
+                0,
+                rules::OPAQUE,
+                "the rules do not compile".to_owned(),
+            );
         };
         let wanted: BTreeSet<usize> = compiled
             .keywords
@@ -197,8 +217,15 @@ impl Scrubber {
                 if is_stand_in(rule.id, secret.as_bytes()) || overlaps(&taken, &secret.range()) {
                     continue;
                 }
+                if taken.len() > MOST_HITS {
+                    break;
+                }
                 taken.push(secret.range());
-                found.push((secret.start(), rule.id, sample(secret.as_bytes(), rule.shown)));
+                found.push((
+                    secret.start(),
+                    rule.id,
+                    sample(secret.as_bytes(), rule.shown),
+                ));
             }
         }
         // Tokens without a form are a matter of text; in other data anything looks random.
@@ -209,7 +236,7 @@ impl Scrubber {
                     Token::Hex(range) => (rules::HEX, range),
                     Token::Random(range) => (rules::RANDOM, range),
                 };
-                if !overlaps(&taken, &range) {
+                if taken.len() <= MOST_HITS && !overlaps(&taken, &range) {
                     taken.push(range.clone());
                     found.push((range.start, rule, hidden(range.len())));
                 }
@@ -241,7 +268,10 @@ impl Scrubber {
             if word(before) || word(bytes.get(m.end())) {
                 continue;
             }
-            let name = self.repositories.get(m.pattern().as_usize()).map_or("", String::as_str);
+            let name = self
+                .repositories
+                .get(m.pattern().as_usize())
+                .map_or("", String::as_str);
             let plain = name.len() < 12 && name.bytes().all(|b| b.is_ascii_alphabetic());
             if !plain {
                 found.push((m.start(), rules::REPOSITORY, hidden(m.len())));
@@ -259,15 +289,22 @@ impl Scrubber {
 
     fn home_folders(&mut self, file: &str, field: &str, text: &str) {
         static HOME: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
-            regex::Regex::new(r"(?:/home/|/Users/|\b[A-Za-z]:\\{1,2}Users\\{1,2})(?P<user>[A-Za-z0-9._-]{2,64})").ok()
+            regex::Regex::new(
+                r"(?:/home/|/Users/|\b[A-Za-z]:\\{1,2}Users\\{1,2})(?P<user>[A-Za-z0-9._-]{2,64})",
+            )
+            .ok()
         });
         const ANYBODY: [&str; 18] = [
-            "admin", "app", "circleci", "dev", "example", "jovyan", "me", "name", "node", "public", "runner", "shared",
-            "ubuntu", "user", "username", "vscode", "you", "youruser",
+            "admin", "app", "circleci", "dev", "example", "jovyan", "me", "name", "node", "public",
+            "runner", "shared", "ubuntu", "user", "username", "vscode", "you", "youruser",
         ];
         for captures in HOME.iter().flat_map(|home| home.captures_iter(text)) {
-            let Some(user) = captures.name("user") else { continue };
-            if ANYBODY.contains(&user.as_str().to_ascii_lowercase().as_str()) || self.warnings.len() >= MOST_WARNINGS {
+            let Some(user) = captures.name("user") else {
+                continue;
+            };
+            if ANYBODY.contains(&user.as_str().to_ascii_lowercase().as_str())
+                || self.warnings.len() >= MOST_WARNINGS
+            {
                 continue;
             }
             let start = captures.get(0).map_or(0, |m| m.start());
@@ -304,9 +341,25 @@ fn opaque(data: &[u8]) -> Option<&'static str> {
 fn is_lock_file(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     [
-        "Cargo.lock", "Gemfile.lock", "Pipfile.lock", "bun.lock", "composer.lock", "deno.lock", "flake.lock", "go.sum",
-        "gradle.lockfile", "mix.lock", "npm-shrinkwrap.json", "package-lock.json", "packages.lock.json", "pdm.lock",
-        "pnpm-lock.yaml", "poetry.lock", "pubspec.lock", "uv.lock", "yarn.lock",
+        "Cargo.lock",
+        "Gemfile.lock",
+        "Pipfile.lock",
+        "bun.lock",
+        "composer.lock",
+        "deno.lock",
+        "flake.lock",
+        "go.sum",
+        "gradle.lockfile",
+        "mix.lock",
+        "npm-shrinkwrap.json",
+        "package-lock.json",
+        "packages.lock.json",
+        "pdm.lock",
+        "pnpm-lock.yaml",
+        "poetry.lock",
+        "pubspec.lock",
+        "uv.lock",
+        "yarn.lock",
     ]
     .contains(&name)
 }
@@ -321,12 +374,19 @@ fn is_stand_in(rule: &str, secret: &[u8]) -> bool {
         "uri-credentials" => {
             let lower = text.to_ascii_lowercase();
             let words = ["password", "passwd", "pass", "pwd", "secret", "token", "pw"];
-            is_placeholder(&text) || words.contains(&lower.as_str()) || text.starts_with(['$', '{', '%', '*', '['])
+            is_placeholder(&text)
+                || words.contains(&lower.as_str())
+                || text.starts_with(['$', '{', '%', '*', '['])
         }
-        "auth-header" => is_placeholder(&text) || tokens::is_wordy(&text) || tokens::entropy(&text) < 3.0,
+        "auth-header" => {
+            is_placeholder(&text) || tokens::is_wordy(&text) || tokens::entropy(&text) < 3.0
+        }
         _ => {
             let lower = text.to_ascii_lowercase();
-            lower.contains("example") || lower.contains("xxxxx") || lower.contains("00000000") || distinct(secret) < 8
+            lower.contains("example")
+                || lower.contains("xxxxx")
+                || lower.contains("00000000")
+                || distinct(secret) < 8
         }
     }
 }
@@ -335,8 +395,24 @@ fn is_stand_in(rule: &str, secret: &[u8]) -> bool {
 fn is_placeholder(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     const WORDS: [&str; 18] = [
-        "example", "your", "xxxx", "placeholder", "changeme", "change-me", "change_me", "dummy", "redacted", "****",
-        "...", "…", "${", "{{", "<", "sample", "not-a-real", "todo",
+        "example",
+        "your",
+        "xxxx",
+        "placeholder",
+        "changeme",
+        "change-me",
+        "change_me",
+        "dummy",
+        "redacted",
+        "****",
+        "...",
+        "…",
+        "${",
+        "{{",
+        "<",
+        "sample",
+        "not-a-real",
+        "todo",
     ];
     WORDS.iter().any(|word| lower.contains(word)) || distinct(text.as_bytes()) < 4
 }
@@ -347,7 +423,9 @@ fn distinct(bytes: &[u8]) -> usize {
 }
 
 fn overlaps(taken: &[Range<usize>], range: &Range<usize>) -> bool {
-    taken.iter().any(|t| t.start < range.end && range.start < t.end)
+    taken
+        .iter()
+        .any(|t| t.start < range.end && range.start < t.end)
 }
 
 fn hidden(length: usize) -> String {

@@ -118,9 +118,15 @@ pub const HOME: &str = "home-path";
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rest = [
         (ASSIGNMENT, "a value for a name that says \"secret\""),
-        (HEX, "a long hexadecimal token that nothing names as a digest"),
+        (
+            HEX,
+            "a long hexadecimal token that nothing names as a digest",
+        ),
         (RANDOM, "a long token that looks random"),
-        (REPOSITORY, "the name of a repository that a record was learned in"),
+        (
+            REPOSITORY,
+            "the name of a repository that a record was learned in",
+        ),
         (OPAQUE, "a file that cannot be looked into"),
     ];
     FORMS.iter().map(|rule| (rule.id, rule.what)).chain(rest)

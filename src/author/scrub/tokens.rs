@@ -13,6 +13,8 @@ use regex::Regex;
 const RANDOM_BITS: f64 = 4.0;
 /// Bytes of the line before a token in which a word may name it a digest.
 const CONTEXT: usize = 64;
+/// Bytes of the line before a token in which an address may have begun.
+const ADDRESS: usize = 512;
 /// Characters of a hexadecimal token that counts.
 const HEX: usize = 32;
 /// Characters of a token with a digit that counts.
@@ -50,28 +52,37 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Names that end like one for a secret and are for something else.
 static PUBLIC_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)(?:public|ssh|primary|foreign|sort|partition|cache|idempotency|next|page|continuation|cursor|csrf_cookie|pad|eos|bos|unk|mask|sep|cls|max|min|num)[_\x2d. ]?(?:key|tokens?)$")
+    compile(
+        r"(?i)(?:public|ssh|primary|foreign|sort|partition|cache|idempotency|next|page|continuation|cursor|csrf_cookie|pad|eos|bos|unk|mask|sep|cls|max|min|num)[_\x2d. ]?(?:key|tokens?)$",
+    )
 });
 
 /// A word before a token that makes it a digest or a name of a commit.
 static DIGEST_WORD: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i)(?:\b|_)(?:sha-?(?:1|2|3|224|256|384|512)?(?:sum)?|md5(?:sum)?|blake[23]?[bs]?|xxh\d+|checksums?|digests?|integrity|hash(?:es)?\d*|object_?id|csr-id|commits?|rev(?:ision)?|oid|etag|fingerprint|blob|tree|parent|merge|ref|merkle|tx(?:id)?|block|cbf1|keyid|ed25519|contenthash|artifactfingerprint)(?:\b|_)[^\n]{0,48}$",
+        r"(?i)(?:\b|_)(?:sha-?(?:1|2|3|224|256|384|512)?(?:sum)?|md5(?:sum)?|blake[23]?[bs]?|xxh\d+|checksums?|digests?|integrity|hash(?:es)?\d*|object_?id|csr-id|commits?|bisect(?:ed)?|git|rustc|rev(?:ision)?|oid|etag|fingerprint|blob|tree|parent|merge|ref|merkle|tx(?:id)?|block|cbf1|keyid|ed25519|contenthash|artifactfingerprint)(?:\b|_)[^\n]{0,48}$",
     )
 });
 
 /// What stands directly before a pinned revision: `owner/name@`, `.git#`, `?rev=`, `git+…#`, `/commit/`.
 static PIN: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?:[\w.-]+/[\w./-]+@|#|[?&](?:rev|ref|sha|commit|v|hash|gist)=|gist\.github\.com/[\w-]+/|/(?:commit|commits|tree|blob|raw|blobs|compare|archive|objects)/(?:[\w.%-]+/)?)$")
+    compile(
+        r"(?:[\w.-]+/[\w./-]+@|#|[?&](?:rev|ref|sha|commit|v|hash|gist)=|gist\.github\.com/[\w-]+/|/(?:commit|commits|tree|blob|raw|blobs|compare|archive|objects)/(?:[\w.%-]+/)?)$",
+    )
 });
 
 /// What stands directly before a digest in base64: an algorithm, as in npm's and Nix's integrity and Go's sums.
-static DIGEST_PREFIX: LazyLock<Regex> =
-    LazyLock::new(|| compile(r"(?i)(?:\bsha-?(?:1|224|256|384|512)[-:=]|\bh1:|\bmd5[-:=]|\bblake[23]b?[-:=]|SHA256:|cbf1_)$"));
+static DIGEST_PREFIX: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?i)(?:\bsha-?(?:1|224|256|384|512)[-:=]|\bh1:|\bmd5[-:=]|\bblake[23]b?[-:=]|SHA256:|cbf1_)$",
+    )
+});
 
 /// What stands directly before data that is no secret: an embedded picture, a public key, a certificate's body.
 static PUBLIC_DATA: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)(?:data:(?:image|font|audio|video|application/(?:x-)?font)[\w/+.;=-]*,|\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-nistp\d+|sk-ssh-ed25519@openssh\.com) +)$")
+    compile(
+        r"(?i)(?:data:(?:image|font|audio|video|application/(?:x-)?font)[\w/+.;=-]*,|\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-nistp\d+|sk-ssh-ed25519@openssh\.com) +)$",
+    )
 });
 
 /// A line of `sha256sum` and kin: the digest, then two spaces or ` *`, then a name.
@@ -88,7 +99,11 @@ pub(super) fn find(text: &str, lock_file: bool) -> Vec<Token> {
         found.extend(assignments(text).into_iter().map(Token::Assignment));
         let public = public_blocks(text);
         for range in tokens(text) {
-            if public.iter().any(|block| block.contains(&range.start)) {
+            let at = public.partition_point(|block| block.end <= range.start);
+            if public
+                .get(at)
+                .is_some_and(|block| block.contains(&range.start))
+            {
                 continue;
             }
             if let Some(token) = judge(text, range) {
@@ -104,10 +119,18 @@ fn assignments(text: &str) -> Vec<Range<usize>> {
     let mut from = 0;
     // A value may begin the next pair, as in `{"kind": "token", "value": …}`, so the search goes on behind the name.
     while let Some(captures) = text.get(from..).and_then(|rest| ASSIGNMENT.captures(rest)) {
-        let Some(name) = captures.name("name") else { break };
-        let quoted = ["dq", "sq", "bq"].into_iter().find_map(|group| captures.name(group));
-        let Some(value) = quoted.or_else(|| captures.name("un")) else { break };
-        let spaces = captures.name("op").is_some_and(|op| op.as_str().trim().is_empty());
+        let Some(name) = captures.name("name") else {
+            break;
+        };
+        let quoted = ["dq", "sq", "bq"]
+            .into_iter()
+            .find_map(|group| captures.name(group));
+        let Some(value) = quoted.or_else(|| captures.name("un")) else {
+            break;
+        };
+        let spaces = captures
+            .name("op")
+            .is_some_and(|op| op.as_str().trim().is_empty());
         let password = captures.name("pw").is_some();
         let flag = name.as_str().starts_with("--");
         let start = from + value.start();
@@ -134,7 +157,8 @@ fn is_secret_value(value: &str, quoted: bool, password: bool) -> bool {
     if super::is_placeholder(value) || is_reference(value) || DIGEST_PREFIX.find(value).is_some() {
         return false;
     }
-    if value.starts_with("sha256:") || value.starts_with("http://") || value.starts_with("https://") {
+    if value.starts_with("sha256:") || value.starts_with("http://") || value.starts_with("https://")
+    {
         return false;
     }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -145,14 +169,22 @@ fn is_secret_value(value: &str, quoted: bool, password: bool) -> bool {
         return false;
     }
     if password {
-        return value.len() >= 6 && letters > 0 && (digits > 0 || special > 0) && !(is_wordy(value) && special == 0 && digits < 2);
+        return value.len() >= 6
+            && letters > 0
+            && (digits > 0 || special > 0)
+            && !(is_wordy(value) && special == 0 && digits < 2);
     }
     let mixed = digits > 0 && letters > 0;
     if quoted {
         value.len() >= 10 && mixed && entropy(value) >= 3.0 && !is_wordy(value)
     } else {
         let shape = |b: u8| b.is_ascii_alphanumeric() || b"+/=_~!@#%^&*.-".contains(&b);
-        value.len() >= 12 && mixed && digits >= 2 && value.bytes().all(shape) && entropy(value) >= 3.0 && !is_wordy(value)
+        value.len() >= 12
+            && mixed
+            && digits >= 2
+            && value.bytes().all(shape)
+            && entropy(value) >= 3.0
+            && !is_wordy(value)
     }
 }
 
@@ -162,9 +194,22 @@ fn is_reference(value: &str) -> bool {
         || value.starts_with(['$', '%', '@', '/', '.', '~', '&', '*'])
         || value.contains("::")
         || value.contains("->")
-        || ["env.", "process.", "os.", "self.", "this.", "secrets.", "vars.", "config.", "settings.", "var.", "local.", "data."]
-            .iter()
-            .any(|head| value.starts_with(head))
+        || [
+            "env.",
+            "process.",
+            "os.",
+            "self.",
+            "this.",
+            "secrets.",
+            "vars.",
+            "config.",
+            "settings.",
+            "var.",
+            "local.",
+            "data.",
+        ]
+        .iter()
+        .any(|head| value.starts_with(head))
 }
 
 /// The longest runs of characters that keys are made of.
@@ -196,11 +241,13 @@ fn judge(text: &str, range: Range<usize>) -> Option<Token> {
         return (!is_digest(text, &part)).then_some(Token::Hex(part));
     }
     // `name=value`: the value is what counts.
-    let start = token.trim_end_matches('=').rfind('=').map_or(0, |at| at + 1);
+    let start = token
+        .trim_end_matches('=')
+        .rfind('=')
+        .map_or(0, |at| at + 1);
     let value = token.get(start..)?.trim_start_matches(['-', '_']);
     let start = range.start + token.len() - value.len();
-    let before = line_before(text, start);
-    if !is_path(value, before) {
+    if !is_path(value, line_before(text, start, ADDRESS)) {
         return is_random(text, start, value).then(|| Token::Random(start..start + value.len()));
     }
     // Of a path or an address, every part counts by itself.
@@ -216,9 +263,14 @@ fn judge(text: &str, range: Range<usize>) -> Option<Token> {
 
 /// Whether a token is part of an address or a path: behind `://`, or beginning as one.
 fn is_path(token: &str, before: &str) -> bool {
-    let word = before.rsplit([' ', '\t', '"', '\'', '(', '<', '`']).next().unwrap_or_default();
+    let word = before
+        .rsplit([' ', '\t', '"', '\'', '(', '<', '`'])
+        .next()
+        .unwrap_or_default();
     token.contains('/')
-        && (word.contains("://") || word.ends_with(['.', '~', '@', ':', '}', '$']) || token.starts_with('/'))
+        && (word.contains("://")
+            || word.ends_with(['.', '~', '@', ':', '}', '$'])
+            || token.starts_with('/'))
 }
 
 fn is_random(text: &str, start: usize, value: &str) -> bool {
@@ -227,9 +279,13 @@ fn is_random(text: &str, start: usize, value: &str) -> bool {
     if value.len() < longest || entropy(value) < RANDOM_BITS {
         return false;
     }
-    let before = line_before(text, start);
-    let named = text.get(..start + 7.min(value.len())).map_or("", |t| tail(t, CONTEXT));
-    let without_uuid = UUID.find(value).map_or(value.len(), |uuid| value.len() - uuid.len());
+    let before = line_before(text, start, CONTEXT);
+    let named = text
+        .get(..start + 7.min(value.len()))
+        .map_or("", |t| tail(t, CONTEXT));
+    let without_uuid = UUID
+        .find(value)
+        .map_or(value.len(), |uuid| value.len() - uuid.len());
     without_uuid >= longest
         && !is_wordy(value)
         && !is_slug(value)
@@ -242,7 +298,9 @@ fn is_random(text: &str, start: usize, value: &str) -> bool {
 
 fn is_integrity(before: &str) -> bool {
     let lower = before.to_ascii_lowercase();
-    ["integrity", "sha512-", "sha256-", "sha384-", "sha1-"].iter().any(|word| lower.contains(word))
+    ["integrity", "sha512-", "sha256-", "sha384-", "sha1-"]
+        .iter()
+        .any(|word| lower.contains(word))
 }
 
 /// A part of the token that is all hexadecimal and long enough. `0x` before it belongs to it.
@@ -266,7 +324,7 @@ fn hex_part(token: &str) -> Option<Range<usize>> {
 
 /// Whether the surroundings name a hexadecimal token as a digest or a revision.
 fn is_digest(text: &str, range: &Range<usize>) -> bool {
-    let before = line_before(text, range.start);
+    let before = line_before(text, range.start, CONTEXT);
     let after = text.get(range.end..).unwrap_or_default();
     let length = range.end - range.start;
     let sum = matches!(length, 32 | 40 | 56 | 64 | 96 | 128)
@@ -275,11 +333,10 @@ fn is_digest(text: &str, range: &Range<usize>) -> bool {
     sum || DIGEST_PREFIX.is_match(before) || PIN.is_match(before) || DIGEST_WORD.is_match(before)
 }
 
-/// The end of the line up to a place.
-fn line_before(text: &str, at: usize) -> &str {
-    let head = text.get(..at).unwrap_or_default();
-    let line = head.rsplit('\n').next().unwrap_or_default();
-    tail(line, CONTEXT)
+/// The end of the line up to a place. Cut first: a line may be as long as the file.
+fn line_before(text: &str, at: usize, bytes: usize) -> &str {
+    let head = tail(text.get(..at).unwrap_or_default(), bytes);
+    head.rsplit('\n').next().unwrap_or_default()
 }
 
 fn tail(text: &str, bytes: usize) -> &str {
@@ -290,7 +347,7 @@ fn tail(text: &str, bytes: usize) -> &str {
     text.get(from..).unwrap_or_default()
 }
 
-/// Where certificates and public keys stand.
+/// Where certificates and public keys stand, in the order of the text.
 fn public_blocks(text: &str) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let mut from = 0;
@@ -298,10 +355,19 @@ fn public_blocks(text: &str) -> Vec<Range<usize>> {
         let start = from + at;
         let rest = text.get(start + 11..).unwrap_or_default();
         from = start + 11;
-        let public = ["CERTIFICATE", "PUBLIC KEY", "RSA PUBLIC KEY", "PGP PUBLIC KEY", "PGP SIGNATURE", "SSH SIGNATURE"];
-        if public.iter().any(|label| rest.starts_with(label))
-            && let Some(end) = rest.find("-----END ")
-        {
+        let public = [
+            "CERTIFICATE",
+            "PUBLIC KEY",
+            "RSA PUBLIC KEY",
+            "PGP PUBLIC KEY",
+            "PGP SIGNATURE",
+            "SSH SIGNATURE",
+        ];
+        if public.iter().any(|label| rest.starts_with(label)) {
+            // Where none ends, none that comes later does.
+            let Some(end) = rest.find("-----END ") else {
+                break;
+            };
             blocks.push(start..start + 11 + end);
             from = start + 11 + end;
         }
@@ -343,11 +409,14 @@ pub(super) fn is_wordy(token: &str) -> bool {
         let mut start = 0;
         while start < bytes.len() {
             let kind = |b: u8| (b.is_ascii_lowercase(), b.is_ascii_uppercase());
-            let Some(first) = bytes.get(start).copied() else { break };
+            let Some(first) = bytes.get(start).copied() else {
+                break;
+            };
             let mut end = start + 1;
             while let Some(b) = bytes.get(end).copied() {
                 let same = kind(b) == kind(first);
-                let capital = end == start + 1 && first.is_ascii_uppercase() && b.is_ascii_lowercase();
+                let capital =
+                    end == start + 1 && first.is_ascii_uppercase() && b.is_ascii_lowercase();
                 let tail = end > start + 1
                     && first.is_ascii_uppercase()
                     && b.is_ascii_lowercase()
@@ -391,23 +460,44 @@ fn is_word(letters: &[u8]) -> bool {
         .windows(2)
         .filter(|pair| {
             let [a, b] = pair else { return false };
-            FOLLOWERS.get(usize::from(a.wrapping_sub(b'a'))).is_some_and(|next| next.contains(b))
+            FOLLOWERS
+                .get(usize::from(a.wrapping_sub(b'a')))
+                .is_some_and(|next| next.contains(b))
         })
         .count();
     let pairs = lower.len() - 1;
-    if pairs < 5 { usual * 4 >= pairs * 3 } else { usual * 3 >= pairs * 2 }
+    if pairs < 5 {
+        usual * 4 >= pairs * 3
+    } else {
+        usual * 3 >= pairs * 2
+    }
 }
 
 /// Whether a token is a name of several parts, such as `armv7-unknown-linux-gnueabihf`: each is letters of one case,
 /// or digits, or few letters with a number among them.
 fn is_slug(token: &str) -> bool {
-    let parts: Vec<&str> = token.split(['-', '_', '/', '+']).filter(|p| !p.is_empty()).collect();
+    let parts: Vec<&str> = token
+        .split(['-', '_', '/', '+'])
+        .filter(|p| !p.is_empty())
+        .collect();
     let plain = |part: &&str| {
         let letters = part.trim_matches(|c: char| c.is_ascii_digit());
-        let one_case = part.bytes().all(|b| !b.is_ascii_uppercase()) || part.bytes().all(|b| !b.is_ascii_lowercase());
-        let capital = part.get(1..).is_some_and(|tail| tail.bytes().all(|b| b.is_ascii_lowercase()));
-        let number_within = letters.split(|c: char| c.is_ascii_digit()).filter(|p| !p.is_empty()).count() <= 2;
-        let short = part.len() <= if letters.len() == part.len() && !letters.bytes().any(|b| b.is_ascii_digit()) { 16 } else { 10 };
+        let one_case = part.bytes().all(|b| !b.is_ascii_uppercase())
+            || part.bytes().all(|b| !b.is_ascii_lowercase());
+        let capital = part
+            .get(1..)
+            .is_some_and(|tail| tail.bytes().all(|b| b.is_ascii_lowercase()));
+        let number_within = letters
+            .split(|c: char| c.is_ascii_digit())
+            .filter(|p| !p.is_empty())
+            .count()
+            <= 2;
+        let short = part.len()
+            <= if letters.len() == part.len() && !letters.bytes().any(|b| b.is_ascii_digit()) {
+                16
+            } else {
+                10
+            };
         (one_case || capital) && number_within && short || part.bytes().all(|b| b.is_ascii_digit())
     };
     parts.len() >= 3 && parts.iter().all(plain)
@@ -416,7 +506,17 @@ fn is_slug(token: &str) -> bool {
 /// The characters of an encoding, written down in order.
 fn is_alphabet(token: &str) -> bool {
     let lower = token.to_ascii_lowercase();
-    ["abcdefgh", "01234567", "12345678", "qwertyui", "stuvwxyz", "0102030405", "00112233"].iter().any(|run| lower.contains(run))
+    [
+        "abcdefgh",
+        "01234567",
+        "12345678",
+        "qwertyui",
+        "stuvwxyz",
+        "0102030405",
+        "00112233",
+    ]
+    .iter()
+    .any(|run| lower.contains(run))
 }
 
 #[cfg(test)]
@@ -425,7 +525,16 @@ mod tests {
 
     #[test]
     fn patterns_compile() {
-        for regex in [&ASSIGNMENT, &PUBLIC_NAME, &DIGEST_WORD, &PIN, &DIGEST_PREFIX, &PUBLIC_DATA, &SUM_LINE, &UUID] {
+        for regex in [
+            &ASSIGNMENT,
+            &PUBLIC_NAME,
+            &DIGEST_WORD,
+            &PIN,
+            &DIGEST_PREFIX,
+            &PUBLIC_DATA,
+            &SUM_LINE,
+            &UUID,
+        ] {
             assert_ne!(regex.as_str(), "$^");
         }
     }
@@ -440,7 +549,11 @@ mod tests {
         ] {
             assert!(is_wordy(words), "{words}");
         }
-        for noise in ["wJalrXUtnFEMIK7MDENGbPxRfiCYzq8RtW2vL9aB", "q8Zr1xVb2Nw7Kc5Ht9Lm3Yd6", "5f8a-9c2b-11d7-zq3x-88kk"] {
+        for noise in [
+            "wJalrXUtnFEMIK7MDENGbPxRfiCYzq8RtW2vL9aB",
+            "q8Zr1xVb2Nw7Kc5Ht9Lm3Yd6",
+            "5f8a-9c2b-11d7-zq3x-88kk",
+        ] {
             assert!(!is_wordy(noise), "{noise}");
         }
         assert!((entropy("aaaa") - 0.0).abs() < 1e-9);
