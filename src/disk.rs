@@ -104,31 +104,30 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(e),
     }
-    let folder = folder_of(path);
-    let temporary = temporary(folder, bytes)?;
+    let (temporary, folder) = stage(path, bytes)?;
     temporary.persist(path).map_err(|e| e.error)?;
     sync_folder(folder)
 }
 
-/// Writes a file that must not be there yet in one step. A killed run leaves the whole file or none.
+/// Writes a file that must not be there yet, in one step, as [`replace`] does.
 ///
 /// # Errors
-/// `AlreadyExists`, also for a link in its place, or whatever the system says.
+/// `AlreadyExists` where anything has its place, a link among it, or whatever the system says.
 pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = folder_of(path);
-    let temporary = temporary(folder, bytes)?;
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let (temporary, folder) = stage(path, bytes)?;
     temporary.persist_noclobber(path).map_err(|e| e.error)?;
     sync_folder(folder)
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent()
+/// The bytes in a file of a temporary name in the folder that `path` is in, synced.
+fn stage<'a>(path: &'a Path, bytes: &[u8]) -> io::Result<(tempfile::NamedTempFile, &'a Path)> {
+    let folder = path
+        .parent()
         .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
-}
-
-/// The bytes under a name of their own in the folder, synced.
-fn temporary(folder: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+        .unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);
     #[cfg(unix)]
@@ -142,7 +141,7 @@ fn temporary(folder: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile>
     let _ = temporary.as_file().lock();
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
-    Ok(temporary)
+    Ok((temporary, folder))
 }
 
 /// Removes what a killed run of [`replace`] left, so that it does not pile up. What cannot be removed stays: it harms

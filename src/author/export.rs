@@ -4,14 +4,17 @@
 //! for secrets in everything that would travel; name every part for the signature; sign; write the file; and let the
 //! gate judge it. A cartridge that the gate would refuse is never given out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
 use super::codebase::Salt;
 use super::documents::{self, Counts};
 use super::manifest::{Manifest, Overrides};
-use super::package::{KNOWLEDGE, Package, Problem};
+use super::package::{
+    ALLOWANCES, HARNESS, KNOWLEDGE, LOOP_POLICY, MANIFEST, Package, Problem, RECORDS,
+};
+use super::scrub::{self, Hit, Scrubber};
 use super::write::{self, Rows};
 use super::{capabilities, records, seal, skills};
 use crate::attest::PrivateKey;
@@ -20,7 +23,7 @@ use crate::check::documents as names;
 use crate::container::Zone;
 use crate::finding::Finding;
 use crate::model::{
-    ArtifactId, Coordinate, Digest, KeyId, PublisherId, Timestamp, Version, json as strict,
+    ArtifactId, Coordinate, Digest, Json, KeyId, PublisherId, Timestamp, Version, json as strict,
 };
 use crate::policy::{Policy, TrustRegistry};
 use crate::verdict;
@@ -85,6 +88,8 @@ pub struct Exported {
 pub enum ExportError {
     /// The package is not of its form.
     Package(Vec<Problem>),
+    /// There are secrets in it.
+    Secrets(Vec<Hit>),
     /// The gate would refuse the cartridge.
     Gate(Vec<Finding>),
     /// The tool failed.
@@ -95,6 +100,7 @@ impl std::fmt::Display for ExportError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let lines: Vec<String> = match self {
             Self::Package(problems) => problems.iter().map(ToString::to_string).collect(),
+            Self::Secrets(hits) => hits.iter().map(ToString::to_string).collect(),
             Self::Gate(findings) => findings
                 .iter()
                 .map(|x| format!("{}: {}", x.code, x.message))
@@ -186,6 +192,13 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
         capabilities,
         has_save: field_learned > 0,
     };
+    scrub(
+        package,
+        &rows,
+        &memory.repositories,
+        manifest.origin.as_deref(),
+        &mut notes,
+    )?;
     rows.objects = seal::objects(&rows, &mut notes)?;
     let claims = seal::Claims {
         cartridge_id: &cartridge_id,
@@ -229,18 +242,85 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
     })
 }
 
+/// The scrub gate over everything that would travel.
+fn scrub(
+    package: &Package,
+    rows: &Rows,
+    repositories: &BTreeSet<String>,
+    origin: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<(), ExportError> {
+    let mut scrubber = Scrubber::new(repositories).map_err(|p| vec![p])?;
+    for (name, data) in &rows.files {
+        scrubber.file(source_of(name), data);
+    }
+    for (row, _) in &rows.memory {
+        let record = strict::parse(row.payload.as_bytes()).unwrap_or_default();
+        texts(&record, &row.id, &mut |field, text| {
+            scrubber.field(RECORDS, field, text)
+        });
+    }
+    for row in &rows.capabilities {
+        let record = strict::parse(row.json.as_bytes()).unwrap_or_default();
+        texts(&record, &row.id, &mut |field, text| {
+            scrubber.field(MANIFEST, field, text)
+        });
+    }
+    for (key, value) in &rows.meta {
+        scrubber.field(MANIFEST, key, value);
+    }
+    scrubber.field(MANIFEST, "originInstanceId", origin.unwrap_or_default());
+    let (mut hits, warnings) = scrubber.finish().map_err(|p| vec![p])?;
+    let allowed = scrub::apply(package, &mut hits)?;
+    if !hits.is_empty() {
+        return Err(ExportError::Secrets(hits));
+    }
+    notes.extend(warnings.iter().map(|hit| format!("look at {hit}")));
+    if allowed > 0 {
+        notes.push(format!(
+            "{allowed} hits of the scrub gate are allowed by {ALLOWANCES}"
+        ));
+    }
+    Ok(())
+}
+
+/// The file of the package that an archive file comes from, or would come from.
+fn source_of(name: &str) -> &str {
+    match name {
+        names::HARNESS => HARNESS,
+        names::LOOP_POLICY => LOOP_POLICY,
+        _ => name
+            .strip_prefix("rom/knowledge/")
+            .or_else(|| name.strip_prefix("rom/"))
+            .unwrap_or(name),
+    }
+}
+
+/// Every text in a JSON value with its pointer behind `at`. The parser bounds the depth.
+fn texts(value: &Json, at: &str, each: &mut impl FnMut(&str, &str)) {
+    match value {
+        Json::String(text) => each(at, text),
+        Json::Array(items) => {
+            for (n, item) in items.iter().enumerate() {
+                texts(item, &format!("{at}/{n}"), each);
+            }
+        }
+        Json::Object(fields) => {
+            for (name, field) in fields {
+                texts(field, &strict::member(at, name), each);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
 fn signing_time(manifest: &Manifest, now: &Timestamp) -> Result<Timestamp, ExportError> {
     match &manifest.exported_at {
         Some(at) if now.is_before(at) => {
             let message = format!(
                 "expected a time up to now ({now}), found {at}: a signature from the future counts for nothing"
             );
-            Err(vec![Problem::new(
-                super::package::MANIFEST,
-                "/exportedAt",
-                message,
-            )]
-            .into())
+            Err(vec![Problem::new(MANIFEST, "/exportedAt", message)].into())
         }
         Some(at) => Ok(at.to_millis()),
         None => Ok(now.to_millis()),

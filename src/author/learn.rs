@@ -6,6 +6,7 @@
 use rusqlite::{Connection, params};
 use serde_json::json;
 
+use super::embed_dataset::SAVE_FLAG;
 use super::merge::{self, Record};
 use crate::check::Settings;
 use crate::container::{self, Cartridge, MemoryRow, Zone};
@@ -18,8 +19,6 @@ use crate::verdict::{self, Admitted};
 const LABEL: &str = "field-learned";
 /// Where a cartridge says which codebase its SAVE zone is of.
 const CODEBASE_KEY: &str = "acx.save_codebase_fingerprint";
-/// Bit 0 of the last byte of user_version: a SAVE zone is present.
-const SAVE_FLAG: i64 = 1;
 
 /// What became of the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

@@ -14,8 +14,10 @@ mod merge;
 mod package;
 mod records;
 mod repository;
+pub mod scrub;
 mod seal;
 mod skills;
+mod strip;
 mod template;
 mod write;
 
@@ -29,4 +31,5 @@ pub use learn::{Learned, NotLearned, Outcome, learn};
 pub use merge::{Record, Tier, merge};
 pub use package::{Package, Problem};
 pub use repository::repository_identity;
+pub use strip::{Removed, Stripped, strip};
 pub use template::{EXAMPLES, Example, TEMPLATE, TemplateFile, policy};

@@ -27,7 +27,7 @@ const TAGS: usize = 256;
 const LISTED: usize = 50;
 
 /// The fields that an input record may have.
-const FIELDS: [&str; 22] = [
+const FIELDS: [&str; 23] = [
     "artifactFingerprint",
     "codebaseFingerprint",
     "embeddingEngine",
@@ -36,6 +36,7 @@ const FIELDS: [&str; 22] = [
     "impact",
     "importedFrom",
     "markdownPath",
+    "mergedFrom",
     "origin",
     "packageSlug",
     "portable",

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
+use super::embed_dataset::SAVE_FLAG;
 use super::skills::SkillRow;
 use crate::container::{CapabilityRow, MemoryRow, ObjectRow, SignatureRow};
 
@@ -17,8 +18,6 @@ use crate::container::{CapabilityRow, MemoryRow, ObjectRow, SignatureRow};
 const APPLICATION_ID: i64 = 0x4143_5831;
 /// Format 1.0, vec0 storage format 1, no flags.
 const USER_VERSION: i64 = 0x0100_0100;
-/// Bit 0 of the flags: a SAVE zone is present.
-const SAVE_FLAG: i64 = 1;
 /// Permission bits of an archive file.
 const MODE: i64 = 0o644;
 

@@ -237,6 +237,22 @@ pub(crate) fn metadata_digest(key: &str, value: &str) -> Digest {
     Digest::of(&json::canonical(&json!({"key": key, "value": value})))
 }
 
+/// The hash of the ROM manifest with every digest taken from the live content, whatever the object rows say; and
+/// whether it is this signed one, in either order.
+pub(crate) fn live_manifest(cartridge: &Cartridge, signed: Option<&Digest>) -> (Digest, bool) {
+    let live = |object: &ObjectRow| ObjectRow {
+        oid: live_digest(cartridge, &object.source_ref)
+            .map_or_else(|| "absent".to_owned(), |digest| digest.to_string()),
+        ..object.clone()
+    };
+    let objects: Vec<ObjectRow> = cartridge.objects.iter().map(live).collect();
+    let manifests = Manifests::of(&objects);
+    match signed {
+        Some(signed) if manifests.is(signed) => (*signed, true),
+        _ => (manifests.code_point, false),
+    }
+}
+
 /// Whether a second file of signed bytes may not stand under this name: hosts read it by its name.
 pub(crate) fn is_meaningful(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();

@@ -12,7 +12,7 @@ mod rules;
 pub use documents::{Documents, Engine};
 pub use engine::{Checked, Settings, check, rule};
 pub use evidence::{COVERED_KEYS, Evidence, Issue, IssueKind, PREDICATE_TYPE, Signed, gather};
-pub(crate) use evidence::{Manifests, is_meaningful, metadata_digest};
+pub(crate) use evidence::{Manifests, is_meaningful, live_manifest, metadata_digest};
 pub use rule::{CapabilityItem, Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 pub use rules::RULES;
 pub(crate) use rules::{capability_id, memory_fingerprint, skill_frontmatter};

@@ -96,8 +96,18 @@ pub fn real(path: &Path) -> PathBuf {
     real.unwrap_or(path)
 }
 
-/// Whether a file stands in a git work tree, where it would be committed sooner or later.
-pub fn is_in_work_tree(file: &Path) -> bool {
-    std::path::absolute(file)
-        .is_ok_and(|file| file.ancestors().skip(1).any(|f| f.join(".git").exists()))
+/// The folder of the git work tree that a path is in, if it is in one.
+pub fn work_tree(path: &Path) -> Option<PathBuf> {
+    let start = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let mut folder = start.unwrap_or(Path::new("."));
+    // The key's folder may not be there yet.
+    while !folder.exists() {
+        folder = folder
+            .parent()
+            .filter(|p| !p.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+    }
+    let folder = folder.canonicalize().ok()?;
+    let found = folder.ancestors().find(|f| f.join(".git").exists());
+    found.map(Path::to_path_buf)
 }

@@ -172,10 +172,11 @@ fn salt(file: &Path) -> Result<(Salt, bool), Failure> {
             escape(&file.to_string_lossy())
         ));
     }
-    if environment::is_in_work_tree(file) {
+    if let Some(tree) = environment::work_tree(file) {
         output::error(&format!(
-            "warning: {} is in a git work tree; it must never be committed: move it out\n",
-            escape(&file.to_string_lossy())
+            "warning: {} is in a git work tree ({}); never commit it\n",
+            escape(&file.to_string_lossy()),
+            escape(&tree.to_string_lossy())
         ));
     }
     let found = bytes.len();

@@ -4,6 +4,7 @@
 mod build;
 mod environment;
 mod explain;
+mod export;
 mod import;
 mod index;
 mod init;
@@ -13,6 +14,7 @@ mod learn;
 mod output;
 mod publish;
 mod show;
+mod strip;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -76,6 +78,10 @@ enum Command {
     Learn(learn::Args),
     /// Put a cartridge into its place in a registry's work tree, checked as the gate will check it
     Publish(publish::Args),
+    /// Make a signed cartridge of an agent package folder
+    Export(export::Args),
+    /// Strip a cartridge to its ROM zone, and prove that what was signed is unchanged
+    Strip(strip::Args),
     /// Explain a finding's code
     Explain(explain::Args),
     /// Make and show signing keys
@@ -132,6 +138,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Import(args) => import::run(args, global),
         Command::Learn(args) => learn::run(args, global),
         Command::Publish(args) => publish::run(args, global),
+        Command::Export(args) => export::run(args, global),
+        Command::Strip(args) => strip::run(args, global),
         Command::Explain(args) => explain::run(args, global),
         Command::Key(command) => keys::run(command, global),
         Command::Completions { shell } => {

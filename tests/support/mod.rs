@@ -11,6 +11,7 @@ pub mod envelope;
 pub mod jcs;
 pub mod keys;
 pub mod mutations;
+pub mod noise;
 pub mod package;
 pub mod records;
 pub mod registry;
