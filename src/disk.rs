@@ -88,23 +88,27 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, ReadError> {
 }
 
 /// Replaces a file in one step: written beside it, synced, renamed, the folder synced. A killed run leaves the old
-/// file or the new one. A link in the file's place is refused.
+/// file or the new one. A link in the file's place is refused. Who may read the old file may read the new one, and
+/// nobody else.
 ///
 /// # Errors
 /// Whatever the system says, and `InvalidInput` for something that is no ordinary file.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
+    let mode = match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "its place is taken by something that is no ordinary file",
             ));
         }
-        Ok(_) => {}
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Ok(metadata) => Some(metadata.permissions()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         Err(e) => return Err(e),
-    }
+    };
     let (temporary, folder) = stage(path, bytes)?;
+    if let Some(mode) = mode.filter(|_| cfg!(unix)) {
+        temporary.as_file().set_permissions(mode)?;
+    }
     temporary.persist(path).map_err(|e| e.error)?;
     sync_folder(folder)
 }

@@ -141,6 +141,7 @@ fn git(folder: &Path, args: &[&str]) -> String {
 fn a_record_is_written_into_save_and_the_rom_stays() {
     let builder = smith();
     let desk = Desk::new(&builder);
+    fs::set_permissions(desk.at("c.acx"), fs::Permissions::from_mode(0o600)).unwrap();
     let out = desk.run(&[
         "learn", "c.acx", "--record", "r.json", "--repo", URL, "--salt", "salt",
     ]);
@@ -215,6 +216,9 @@ fn a_record_is_written_into_save_and_the_rom_stays() {
     // Its owner may use it; a registry refuses it.
     assert_eq!(desk.run(&["verify", "c.acx"]).status, 0);
     assert_eq!(desk.run(&["check", "c.acx"]).status, 1);
+
+    let mode = fs::metadata(desk.at("c.acx")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "who could not read it still cannot");
 
     let before = desk.bytes();
     let again = desk.learn(URL);

@@ -104,6 +104,47 @@ fn every_command_works() {
     }
 }
 
+/// The README that `acx init` puts into a registry, in one that it made.
+#[test]
+fn every_command_of_a_registrys_readme_works() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let out = run_acx(
+        &["init", "demo", "--example"],
+        home.path(),
+        home.path(),
+        &[],
+    );
+    assert_eq!(out.status, 0, "{out:#?}");
+    let folder = home.path().join("demo");
+    let policy = fs::read_to_string(folder.join("acx-registry.toml")).expect("a policy");
+    let keyid = policy
+        .lines()
+        .find_map(|l| l.strip_prefix("keys = [\"")?.strip_suffix("\"]"));
+    let keyid = keyid.expect("a pinned key");
+    let commands = blocks("registry-template/README.md", "sh");
+    assert_eq!(commands.len(), 8);
+    for command in commands {
+        if command.starts_with("acx export") {
+            // What an author adds to what was taken in.
+            let manifest = home.path().join("my-agent/manifest.json");
+            fs::write(manifest, r#"{"name": "My Agent"}"#).expect("a new file");
+        }
+        let command = command
+            .replace(
+                "<publisher>/<id>/<version>",
+                "com.example.ada/build-smith/1.0.0",
+            )
+            .replace("ed25519:…", keyid);
+        let words = words(&command);
+        let args: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let output = run_acx(&args, &folder, home.path(), &[]);
+        assert_eq!(output.status, 0, "{command}: {output:#?}");
+    }
+    let mine = "cartridges/io.github.you/my-agent/1.0.0/cartridge.acx";
+    let index = fs::read_to_string(folder.join("index.json")).expect("an index");
+    assert!(index.contains(mine), "{index}");
+}
+
 #[test]
 fn limits_are_the_defaults() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"))

@@ -22,7 +22,7 @@ use super::merge::{self, MERGED_FROM, Record, Tier};
 use crate::check::Settings;
 use crate::container::{Cartridge, MemoryRow, Refusal, Zone};
 use crate::disk::{self, ReadError};
-use crate::model::{Json, Timestamp, json};
+use crate::model::{Digest, Json, Timestamp, json};
 use crate::policy::{Level, Policy, TrustRegistry};
 use crate::verdict::{self, Admitted, Judgement};
 
@@ -185,7 +185,8 @@ impl ImportPlan {
         for (name, files) in &self.skills {
             let parent = self.folder.join(SKILLS);
             make_folder(&parent)?;
-            install(&parent, name, files).map_err(|e| named(&parent.join(name), e))?;
+            install(&self.folder, &parent, name, files)
+                .map_err(|e| named(&parent.join(name), e))?;
         }
         for (path, bytes) in &self.files {
             let file = self.folder.join(path);
@@ -241,22 +242,19 @@ impl ImportPlan {
         new: Vec<Record>,
     ) -> Result<RecordsReport, String> {
         let existing = Existing::read(&self.folder, &path, tier, &mut self.report.refused)?;
-        let merged = merge::merge(existing.records.iter().chain(&new).cloned());
-        let before: BTreeSet<Vec<u8>> = existing
-            .records
-            .iter()
-            .map(|r| json::canonical(r.json()))
-            .collect();
+        let digest = |record: &Json| Digest::of(&json::canonical(record));
+        let before: BTreeSet<Digest> = existing.records.iter().map(|r| digest(r.json())).collect();
+        // By the keys of what was there, so that each record is looked up and not searched for.
+        let known = merge::Keys::of(&existing.records);
+        let merged = merge::merge(existing.records.into_iter().chain(new));
         let mut report = RecordsReport {
             path: path.clone(),
             added: Vec::new(),
             merged: Vec::new(),
             unchanged: 0,
         };
-        // By the keys of what was there, so that each record is looked up and not searched for.
-        let known = merge::Keys::of(&existing.records);
         for record in &merged {
-            if before.contains(&json::canonical(record.json())) {
+            if before.contains(&digest(record.json())) {
                 report.unchanged += 1;
             } else if known.meets(record) || record.json().get(MERGED_FROM).is_some() {
                 report.merged.push(record.id().to_owned());
@@ -266,10 +264,10 @@ impl ImportPlan {
         }
         if !report.added.is_empty() || !report.merged.is_empty() {
             let mut all: Vec<Json> = existing.kept;
-            all.extend(merged.into_iter().map(|r| r.json().clone()));
+            all.extend(merged.into_iter().map(Record::into_json));
             all.sort_by_cached_key(|r| {
                 let id = r.get("id").and_then(Json::as_str).map(str::to_owned);
-                (id, json::canonical(r))
+                (id, digest(r))
             });
             let mut bytes = serde_json::to_vec_pretty(&all).map_err(|e| format!("{path}: {e}"))?;
             bytes.push(b'\n');
@@ -459,10 +457,11 @@ fn compare(at: &Path, files: &SkillFiles) -> io::Result<Option<bool>> {
 }
 
 /// Writes a skill's folder in one step.
-fn install(parent: &Path, name: &str, files: &SkillFiles) -> io::Result<()> {
+fn install(folder: &Path, parent: &Path, name: &str, files: &SkillFiles) -> io::Result<()> {
+    // Beside the skills, not among them: what a killed run leaves is no skill.
     let temporary = tempfile::Builder::new()
         .prefix(disk::TEMPORARY)
-        .tempdir_in(parent)?;
+        .tempdir_in(folder)?;
     let new = temporary.path().join(name);
     fs::create_dir(&new)?;
     for (path, data) in files {

@@ -17,7 +17,7 @@ use serde_json::{Map, json};
 use super::codebase;
 use crate::check::memory_fingerprint;
 use crate::model::json::shown;
-use crate::model::{Json, Timestamp, hex, json as strict};
+use crate::model::{Digest, Json, Timestamp, hex, json as strict};
 use crate::schema::MEMORY_RECORD;
 
 /// Characters of a record's id.
@@ -41,14 +41,16 @@ pub enum Tier {
 pub struct Record {
     tier: Tier,
     json: Json,
-    parts: Parts,
+    /// By which it is known: its own, and those of the records that it was made from.
+    ids: BTreeSet<String>,
+    fingerprints: BTreeSet<String>,
+    /// The record as an export would complete it, where it is written in another way.
+    complete: Option<Json>,
 }
 
 /// What a record says, taken apart for the fold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 struct Parts {
-    ids: BTreeSet<String>,
-    fingerprints: BTreeSet<String>,
     title: String,
     summary: String,
     impact: String,
@@ -108,7 +110,7 @@ impl Record {
         seal(&mut complete);
         let mut record = Self::of_json(&complete)?;
         if let Ok(written) = strict::parse(&strict::canonical(value)) {
-            record.json = written;
+            record.complete = Some(std::mem::replace(&mut record.json, written));
         }
         Ok(record)
     }
@@ -116,6 +118,11 @@ impl Record {
     /// The record.
     pub fn json(&self) -> &Json {
         &self.json
+    }
+
+    /// The record, given away.
+    pub fn into_json(self) -> Json {
+        self.json
     }
 
     /// Its id.
@@ -133,8 +140,8 @@ impl Record {
 
     /// What makes it the same lesson as another: its tier, and an id (true) or a fingerprint (false).
     fn keys(&self) -> impl Iterator<Item = (&Tier, bool, &str)> {
-        let ids = self.parts.ids.iter().map(|id| (true, id));
-        let fingerprints = self.parts.fingerprints.iter().map(|f| (false, f));
+        let ids = self.ids.iter().map(|id| (true, id));
+        let fingerprints = self.fingerprints.iter().map(|f| (false, f));
         ids.chain(fingerprints)
             .map(|(is_id, key)| (&self.tier, is_id, key.as_str()))
     }
@@ -145,75 +152,53 @@ impl Record {
             Json::Bool(true) => Tier::Portable,
             _ => Tier::Codebase(text("codebaseFingerprint")?),
         };
-        let tags = json.get("tags")?.as_array()?;
-        let tags = tags.iter().map(|t| t.as_str().map(str::to_owned));
         let remembered = json.get(MERGED_FROM);
         let mut ids = texts(remembered.and_then(|m| m.get("ids")));
         ids.insert(text("id")?);
         let mut fingerprints = texts(remembered.and_then(|m| m.get("artifactFingerprints")));
+        let own = memory_fingerprint::fingerprint(&json)?;
         if fingerprints.is_empty() {
-            fingerprints.insert(memory_fingerprint::fingerprint(&json)?);
+            fingerprints.insert(own.clone());
         }
-        let mut rest = json.as_object()?.clone();
-        for name in [
-            "title",
-            "summary",
-            "impact",
-            "xpAwarded",
-            "tags",
-            "timestamp",
-            "artifactFingerprint",
-            MERGED_FROM,
-        ] {
-            rest.shift_remove(name);
-        }
-        let parts = Parts {
+        let mut record = Self {
+            tier,
+            json,
             ids,
             fingerprints,
-            title: text("title")?,
-            summary: text("summary")?,
-            impact: text("impact")?,
-            xp: whole(json.get("xpAwarded")?)?,
-            tags: tags.collect::<Option<_>>()?,
-            timestamp: Timestamp::try_from(text("timestamp")?.as_str()).ok()?,
-            rest,
+            complete: None,
         };
-        let mut record = Self { tier, json, parts };
         // A stated fingerprint is replaced by the content's.
-        seal(&mut record.json);
+        set(&mut record.json, "artifactFingerprint", json!(own));
         Some(record)
-    }
-
-    fn put_together(tier: Tier, parts: Parts) -> Option<Self> {
-        let mut json = Json::Object(parts.rest.clone());
-        for (name, value) in [
-            ("title", json!(parts.title)),
-            ("summary", json!(parts.summary)),
-            ("impact", json!(parts.impact)),
-            ("xpAwarded", json!(parts.xp)),
-            ("tags", json!(parts.tags)),
-            ("timestamp", json!(parts.timestamp)),
-        ] {
-            set(&mut json, name, value);
-        }
-        seal(&mut json);
-        let own = |name: &str, keys: &BTreeSet<String>| {
-            let value = json.get(name).and_then(Json::as_str).unwrap_or_default();
-            keys.len() == 1 && keys.contains(value)
-        };
-        if !own("id", &parts.ids) || !own("artifactFingerprint", &parts.fingerprints) {
-            let keys = json!({"ids": parts.ids, "artifactFingerprints": parts.fingerprints});
-            set(&mut json, MERGED_FROM, keys);
-        }
-        let json = strict::parse(&strict::canonical(&json)).ok()?;
-        Some(Self { tier, json, parts })
     }
 }
 
 impl Parts {
+    fn of(record: Record) -> Option<Self> {
+        let Json::Object(mut rest) = record.complete.unwrap_or(record.json) else {
+            return None;
+        };
+        rest.shift_remove("artifactFingerprint");
+        rest.shift_remove(MERGED_FROM);
+        let mut take = |name: &str| rest.shift_remove(name);
+        let text = |value: Option<Json>| match value? {
+            Json::String(text) => Some(text),
+            _ => None,
+        };
+        Some(Self {
+            title: text(take("title"))?,
+            summary: text(take("summary"))?,
+            impact: text(take("impact"))?,
+            xp: whole(&take("xpAwarded")?)?,
+            tags: texts(take("tags").as_ref()),
+            timestamp: Timestamp::try_from(text(take("timestamp"))?.as_str()).ok()?,
+            rest,
+        })
+    }
+
     /// All as one. Each line is a maximum, a minimum or a union, so order and repetition do not matter; each looks at a
     /// part once, so that a group of many costs no more than its text.
-    fn join(all: &[Self]) -> Option<Self> {
+    fn join(all: &[Self]) -> Option<Json> {
         let badness = |part: &&Self| match part.impact.as_str() {
             "negative" => 2,
             "neutral" => 1,
@@ -226,47 +211,59 @@ impl Parts {
                 .map(str::to_owned)
         };
         let smallest = all.iter().map(id).min()?;
-        Some(Self {
-            ids: all.iter().flat_map(|p| p.ids.iter().cloned()).collect(),
-            fingerprints: all
-                .iter()
-                .flat_map(|p| p.fingerprints.iter().cloned())
-                .collect(),
-            title: longest(all.iter().map(|p| p.title.as_str()))?,
-            summary: longest(all.iter().map(|p| p.summary.as_str()))?,
-            impact: all.iter().max_by_key(badness)?.impact.clone(),
-            xp: all.iter().map(|p| p.xp).max()?,
-            tags: all.iter().flat_map(|p| p.tags.iter().cloned()).collect(),
-            timestamp: all.iter().map(|p| &p.timestamp).max()?.clone(),
-            rest: all
-                .iter()
-                .filter(|p| id(p) == smallest)
-                .min_by_key(|p| strict::canonical(&p.rest))?
-                .rest
-                .clone(),
-        })
+        let rest = all.iter().filter(|p| id(p) == smallest);
+        let rest = rest
+            .min_by_key(|p| strict::canonical(&p.rest))?
+            .rest
+            .clone();
+        let tags: BTreeSet<&String> = all.iter().flat_map(|p| &p.tags).collect();
+        let mut json = Json::Object(rest);
+        for (name, value) in [
+            (
+                "title",
+                json!(longest(all.iter().map(|p| p.title.as_str()))?),
+            ),
+            (
+                "summary",
+                json!(longest(all.iter().map(|p| p.summary.as_str()))?),
+            ),
+            ("impact", json!(all.iter().max_by_key(badness)?.impact)),
+            ("xpAwarded", json!(all.iter().map(|p| p.xp).max()?)),
+            ("tags", json!(tags)),
+            ("timestamp", json!(all.iter().map(|p| &p.timestamp).max()?)),
+        ] {
+            set(&mut json, name, value);
+        }
+        seal(&mut json);
+        Some(json)
     }
 }
 
 /// The keys of records, to ask whether others are the same lessons.
-pub(super) struct Keys<'a>(BTreeSet<(&'a Tier, bool, &'a str)>);
+pub(super) struct Keys(BTreeSet<(Tier, bool, String)>);
 
-impl<'a> Keys<'a> {
-    pub(super) fn of(records: &'a [Record]) -> Self {
-        Self(records.iter().flat_map(Record::keys).collect())
+impl Keys {
+    pub(super) fn of(records: &[Record]) -> Self {
+        let keys = records.iter().flat_map(Record::keys);
+        Self(
+            keys.map(|(tier, is_id, key)| (tier.clone(), is_id, key.to_owned()))
+                .collect(),
+        )
     }
 
     pub(super) fn meets(&self, record: &Record) -> bool {
-        record.keys().any(|key| self.0.contains(&key))
+        record
+            .keys()
+            .any(|(tier, is_id, key)| self.0.contains(&(tier.clone(), is_id, key.to_owned())))
     }
 }
 
-/// Merges a set of records: the result is sorted by tier, id and content, and depends on nothing but the set. Merging
-/// it again, alone or with records that went into it, changes nothing.
+/// Merges a set of records: the result is sorted by tier and id, and depends on nothing but the set. Merging it again,
+/// alone or with records that went into it, changes nothing.
 pub fn merge(records: impl IntoIterator<Item = Record>) -> Vec<Record> {
-    let set: BTreeMap<Vec<u8>, Record> = records
+    let set: BTreeMap<Digest, Record> = records
         .into_iter()
-        .map(|record| (strict::canonical(&record.json), record))
+        .map(|record| (Digest::of(&strict::canonical(&record.json)), record))
         .collect();
     let records: Vec<Record> = set.into_values().collect();
 
@@ -278,6 +275,7 @@ pub fn merge(records: impl IntoIterator<Item = Record>) -> Vec<Record> {
             groups.join(first, at);
         }
     }
+    drop(seen);
     let roots: Vec<usize> = (0..records.len()).map(|at| groups.root(at)).collect();
     let mut members: BTreeMap<usize, Vec<Record>> = BTreeMap::new();
     for (root, record) in roots.into_iter().zip(records) {
@@ -285,13 +283,8 @@ pub fn merge(records: impl IntoIterator<Item = Record>) -> Vec<Record> {
     }
 
     let mut merged: Vec<Record> = members.into_values().filter_map(fold).collect();
-    merged.sort_by_cached_key(|r| {
-        (
-            r.tier.clone(),
-            r.id().to_owned(),
-            strict::canonical(&r.json),
-        )
-    });
+    // No two of one tier share an id.
+    merged.sort_by(|a, b| (&a.tier, a.id()).cmp(&(&b.tier, b.id())));
     merged
 }
 
@@ -301,8 +294,26 @@ fn fold(mut group: Vec<Record>) -> Option<Record> {
         return group.pop();
     }
     let tier = group.first()?.tier.clone();
-    let parts: Vec<Parts> = group.into_iter().map(|r| r.parts).collect();
-    Record::put_together(tier, Parts::join(&parts)?)
+    let ids: BTreeSet<String> = group.iter().flat_map(|r| r.ids.iter().cloned()).collect();
+    let fingerprints = group.iter().flat_map(|r| r.fingerprints.iter().cloned());
+    let fingerprints: BTreeSet<String> = fingerprints.collect();
+    let parts: Vec<Parts> = group.into_iter().map(Parts::of).collect::<Option<_>>()?;
+    let mut json = Parts::join(&parts)?;
+    let own = |name: &str, keys: &BTreeSet<String>| {
+        let value = json.get(name).and_then(Json::as_str).unwrap_or_default();
+        keys.len() == 1 && keys.contains(value)
+    };
+    if !own("id", &ids) || !own("artifactFingerprint", &fingerprints) {
+        let keys = json!({"ids": ids, "artifactFingerprints": fingerprints});
+        set(&mut json, MERGED_FROM, keys);
+    }
+    Some(Record {
+        tier,
+        json: strict::parse(&strict::canonical(&json)).ok()?,
+        ids,
+        fingerprints,
+        complete: None,
+    })
 }
 
 /// Disjoint groups of indexes.

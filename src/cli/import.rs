@@ -11,6 +11,9 @@ use serde_json::json;
 
 use super::{Failure, Format, Global, environment, output};
 
+/// Records of one kind that people are shown.
+const LISTED: usize = 50;
+
 /// Take a cartridge's portable memory and its skills into a package folder
 #[derive(clap::Args)]
 pub struct Args {
@@ -91,6 +94,14 @@ fn refused(file: FileReport, global: Global) -> Result<(), Failure> {
     }
 }
 
+/// Says how many are not shown.
+fn more(out: &mut String, count: usize) {
+    let hidden = count.saturating_sub(LISTED);
+    if hidden > 0 {
+        let _ = writeln!(out, "  … and {hidden} more (--format json lists all)");
+    }
+}
+
 fn human(report: &ImportReport, dry_run: bool) -> String {
     let mut out = String::new();
     let files = report.memory.iter().chain(&report.quarantine);
@@ -108,9 +119,10 @@ fn human(report: &ImportReport, dry_run: bool) -> String {
             merged.len()
         );
         for (ids, mark) in [(added, '+'), (merged, '~')] {
-            for id in ids {
+            for id in ids.iter().take(LISTED) {
                 let _ = writeln!(out, "  {mark} {}", escape(id));
             }
+            more(&mut out, ids.len());
         }
     }
     for skill in &report.skills {
@@ -123,12 +135,13 @@ fn human(report: &ImportReport, dry_run: bool) -> String {
             }
         };
     }
-    for record in &report.refused {
+    for record in report.refused.iter().take(LISTED) {
         let place = format!("{} {}", escape(&record.source), escape(&record.record));
         for reason in &record.reasons {
             let _ = writeln!(out, "record {place}: REFUSED: {}", escape(reason));
         }
     }
+    more(&mut out, report.refused.len());
     if out.is_empty() {
         out.push_str("the cartridge has neither memory nor skills: there is nothing to take in\n");
     }
