@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 use acx_registry::author::{Record, merge};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::cartridge::Builder;
+use support::cartridge::{Builder, PUBLISHER_SEED};
+use support::keys;
 use support::records::{self, Capability, Memory};
-use support::registry::{Output, read_json, run_acx};
+use support::registry::{Output, TrustKey, read_json, run_acx, trust_registry};
 use tempfile::TempDir;
 
 /// A cartridge file and a package folder that is not there yet.
@@ -189,6 +190,28 @@ fn what_the_gate_refuses_is_not_taken_in() {
         Desk::new().import_bytes(b"no cartridge".into(), &[]).status,
         1
     );
+}
+
+#[test]
+fn a_compromised_key_is_not_taken_from() {
+    let desk = Desk::new();
+    let key = TrustKey::active(keys::seed(PUBLISHER_SEED), "io.github.acme");
+    for (key, status) in [
+        (key.clone(), 0),
+        (key.clone().revoked("retired"), 0),
+        (key.revoked("key-compromise"), 1),
+    ] {
+        let _ = fs::remove_dir_all(desk.agent());
+        let trust = trust_registry(&[key]).to_string();
+        fs::write(desk.folder.path().join("trust.json"), trust).unwrap();
+        let out = desk.import(&smith(), &["--trust-registry", "trust.json"]);
+        assert_eq!(out.status, status, "{out:#?}");
+        assert_eq!(desk.agent().exists(), status == 0);
+    }
+    // One that cannot be read is never taken for an empty one.
+    fs::write(desk.folder.path().join("trust.json"), "{}").unwrap();
+    let out = desk.import(&smith(), &["--trust-registry", "trust.json"]);
+    assert_eq!(out.status, 2, "{out:#?}");
 }
 
 #[test]
@@ -463,7 +486,7 @@ fn bytes(records: &[Record]) -> Vec<String> {
 /// Few values, so that ids, fingerprints and fields meet in every way.
 fn any_record() -> impl Strategy<Value = Record> {
     let content = (0..3_u8, 0..3_u8, 0..2_u8, 0..3_u8, 0..2_u8, 0..4_u8);
-    (content, 0..4_u8, 0..3_u8, 0..2_u8).prop_map(
+    (content, 0..4_u8, 0..4_u8, 0..2_u8).prop_map(
         |((title, summary, source, impact, xp, tags), id, tier, extra)| {
             let mut value = records::portable(1);
             value["id"] = format!("id-{id}").into();
@@ -481,6 +504,21 @@ fn any_record() -> impl Strategy<Value = Record> {
             .clone();
             value["timestamp"] = format!("2026-07-0{}T00:00:00Z", 1 + extra).into();
             value["origin"] = ["native", "imported"][usize::from(extra)].into();
+            if tier == 3 {
+                // As an author writes it.
+                for derived in [
+                    "portable",
+                    "zone",
+                    "codebaseFingerprint",
+                    "repoId",
+                    "repoLabel",
+                    "projectLabel",
+                    "artifactFingerprint",
+                ] {
+                    value.as_object_mut().unwrap().remove(derived);
+                }
+                return Record::of_entry(&value).unwrap();
+            }
             if tier > 0 {
                 value["portable"] = false.into();
                 value["zone"] = "save".into();
@@ -520,7 +558,7 @@ proptest! {
         let reread: Vec<Record> = l
             .iter()
             .chain(&r)
-            .map(|record| Record::of_json(record.json()).unwrap())
+            .map(|record| Record::of_entry(record.json()).unwrap())
             .collect();
         prop_assert_eq!(bytes(&merge(reread)), bytes(&whole));
         // No tier or codebase takes another's record in.

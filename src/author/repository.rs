@@ -80,10 +80,13 @@ fn open(folder: &Path) -> Result<gix::Repository, String> {
     let common = crate::disk::read(&git.join("commondir"), 4096).ok();
     let common = common.and_then(|bytes| Some(git.join(bytes.trim().to_path().ok()?)));
     let config = common.as_deref().unwrap_or(&git).join("config");
-    let bytes = config.metadata().map_or(0, |m| m.len());
-    if bytes > CONFIG_BYTES {
+    // A link may stand there, but a pipe would be waited for.
+    if let Ok(found) = config.metadata()
+        && (!found.is_file() || found.len() > CONFIG_BYTES)
+    {
         return Err(format!(
-            "its git configuration has {bytes} bytes, at most {CONFIG_BYTES} are read"
+            "expected a git configuration of at most {CONFIG_BYTES} bytes, found one of {} or no file",
+            found.len()
         ));
     }
     gix::open::Options::isolated()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use acx_registry::author::{self, ImportPlan, ImportReport, RecordsReport, SkillState};
 use acx_registry::disk;
-use acx_registry::policy::{Policy, TrustRegistry};
+use acx_registry::policy::Policy;
 use acx_registry::report::{self, ACCEPTED, FAILED, FileReport, FilesReport, REJECTED, escape};
 use serde_json::json;
 
@@ -32,14 +32,7 @@ pub struct Args {
 
 pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
-    let trust = match &args.trust_registry {
-        Some(file) => {
-            let bytes = disk::read(file, TrustRegistry::MAX_BYTES as u64)
-                .map_err(|e| Failure(format!("{}: {e}", file.display())))?;
-            TrustRegistry::parse(&bytes, &now)?
-        }
-        None => TrustRegistry::default(),
-    };
+    let trust = super::trust_registry(args.trust_registry.as_deref(), &now)?;
     let path = args.file.to_string_lossy().into_owned();
     let bytes = disk::read(&args.file, Policy::default().limits.file_bytes)
         .map_err(|e| Failure(format!("{path}: {e}")))?;

@@ -17,11 +17,14 @@ mod show;
 mod strip;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+use acx_registry::disk;
+use acx_registry::model::Timestamp;
+use acx_registry::policy::TrustRegistry;
 use acx_registry::report::FAILED;
 
 /// The gate of a git registry of `.acx` agent cartridges
@@ -174,6 +177,16 @@ fn man() -> Result<u8, Failure> {
 fn threads() -> impl clap::builder::TypedValueParser<Value = usize> {
     use clap::builder::TypedValueParser as _;
     clap::value_parser!(u16).range(0..=256).map(usize::from)
+}
+
+/// The publishers' keys in a file that the user named; none without one.
+fn trust_registry(file: Option<&Path>, now: &Timestamp) -> Result<TrustRegistry, Failure> {
+    let Some(file) = file else {
+        return Ok(TrustRegistry::default());
+    };
+    let bytes = disk::read(file, TrustRegistry::MAX_BYTES as u64)
+        .map_err(|e| Failure(format!("{}: {e}", file.display())))?;
+    Ok(TrustRegistry::parse(&bytes, now)?)
 }
 
 /// Where a registry is.
