@@ -170,19 +170,20 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
         version: manifest.version.clone(),
     };
     let cartridge_id = cartridge_id(package, &coordinate, &signed_at);
+    let field_learned = memory
+        .rows
+        .iter()
+        .filter(|(row, _)| row.zone == Zone::Save)
+        .count();
+    // What is published is the ROM, so the spec counts that: with or without field-learned records it is the same.
     let counts = Counts {
-        memory: memory.rows.len(),
+        memory: memory.rows.len() - field_learned,
         skills: skills.len(),
         capabilities: capabilities.len(),
     };
     let spec = documents::package_spec(&cartridge_id, SPEC_VERSION, &manifest.engine, counts);
     files.insert(names::PACKAGE_SPEC.to_owned(), documents::pretty(&spec));
 
-    let field_learned = memory
-        .rows
-        .iter()
-        .filter(|(row, _)| row.zone == Zone::Save)
-        .count();
     let mut rows = Rows {
         meta: metadata(&manifest, &coordinate, &cartridge_id, &signed_at),
         files,
