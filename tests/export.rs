@@ -1067,7 +1067,13 @@ mod cli {
         folder.edit("manifest.json", |m| m["name"] = "\u{1b}[31mEve".into());
         folder.put("skills/pipelines/\u{202e}x", "x");
         let home = Home::of(&folder);
-        let refused = home.run(&["a.acx", "--publisher", PUBLISHER, "--dry-run"]);
+        let refused = home.run(&["a.acx", "--publisher", PUBLISHER]);
+        assert!(!home.key().exists(), "a key that nothing was signed with");
+        // Both files' problems are said at once.
+        assert!(
+            refused.stderr.contains("manifest.json › /name"),
+            "{refused:?}"
+        );
         assert_eq!((refused.status, refused.stdout.as_str()), (1, ""));
         assert!(
             refused.stderr.contains("\\u{202e}") && !refused.stderr.contains('\u{202e}'),
@@ -1128,6 +1134,5 @@ mod cli {
             absent.stderr.contains("nowhere: cannot be read"),
             "{absent:?}"
         );
-        assert!(!home.key().exists(), "a key that nothing was signed with");
     }
 }
