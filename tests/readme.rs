@@ -60,6 +60,8 @@ fn every_command_works() {
     let cartridge = own.join("cartridges/com.example.docs/scribe/0.3.0/cartridge.acx");
     fs::copy(&cartridge, folder.join("cartridge.acx")).expect("the example has a cartridge");
 
+    support::package::Folder::whole().write(&folder.join("my-agent"));
+
     let mut keyid = String::new();
     let mut run = 0;
     for command in commands() {
@@ -98,7 +100,7 @@ fn every_command_works() {
         }
         run += 1;
     }
-    assert!(run >= 12, "the README has {run} commands");
+    assert!(run >= 15, "the README has {run} commands");
 }
 
 #[test]

@@ -19,6 +19,12 @@ use acx_registry::model::{PublisherId, Timestamp};
 use support::noise::Noise;
 use support::package::Folder;
 
+/// The README tells the figures.
+fn readme_says(words: &str) {
+    let readme = include_str!("../README.md").replace('\n', " ");
+    assert!(readme.contains(words), "README.md: expected {words:?}");
+}
+
 /// What blocks an export of this file.
 fn hits(name: &str, text: &[u8]) -> Vec<Hit> {
     let mut scrubber = Scrubber::default();
@@ -556,6 +562,7 @@ fn every_kind_of_secret_is_caught_where_it_stands_and_never_shown() {
         assert!(covered.contains(rule), "no secret of the rule {rule}");
     }
     assert!(cases.len() >= 40, "{}", cases.len());
+    readme_says(&format!("{0} of {0} secrets are caught", cases.len()));
     println!(
         "scrub gate: {} of {} secrets caught",
         cases.len(),
@@ -594,6 +601,7 @@ fn harmless_texts_pass() {
         wrong.join("\n")
     );
     assert!(texts.len() >= 200, "{}", texts.len());
+    readme_says(&format!("{0} of {0} harmless texts pass", texts.len()));
     println!(
         "scrub gate: {} of {} harmless texts passed",
         texts.len(),

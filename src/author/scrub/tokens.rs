@@ -242,7 +242,7 @@ fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            let start = at + bytes.get(at..)?.iter().position(|b| part(b))?;
+            let start = at + bytes.get(at..)?.iter().position(part)?;
             let length = bytes.get(start..)?.iter().position(|b| !part(b));
             let end = length.map_or(bytes.len(), |n| start + n);
             at = end;
