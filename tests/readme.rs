@@ -60,6 +60,8 @@ fn every_command_works() {
     let lesson = blocks("README.md", "json").join("\n");
     fs::write(folder.join("lesson.json"), lesson).expect("a new file");
 
+    support::package::Folder::whole().write(&folder.join("my-agent"));
+
     let mut keyid = String::new();
     let mut run = 0;
     for command in blocks("README.md", "sh") {

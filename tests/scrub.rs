@@ -12,8 +12,18 @@ mod support;
 
 use std::collections::BTreeSet;
 
+use acx_registry::attest::PrivateKey;
 use acx_registry::author::scrub::{Hit, Scrubber, rules};
+use acx_registry::author::{ExportError, ExportOptions, Exported, Package, export};
+use acx_registry::model::{PublisherId, Timestamp};
 use support::noise::Noise;
+use support::package::Folder;
+
+/// The README tells the figures.
+fn readme_says(words: &str) {
+    let readme = include_str!("../README.md").replace('\n', " ");
+    assert!(readme.contains(words), "README.md: expected {words:?}");
+}
 
 /// What blocks an export of this file.
 fn hits(name: &str, text: &[u8]) -> Vec<Hit> {
@@ -552,6 +562,7 @@ fn every_kind_of_secret_is_caught_where_it_stands_and_never_shown() {
         assert!(covered.contains(rule), "no secret of the rule {rule}");
     }
     assert!(cases.len() >= 40, "{}", cases.len());
+    readme_says(&format!("{0} of {0} secrets are caught", cases.len()));
     println!(
         "scrub gate: {} of {} secrets caught",
         cases.len(),
@@ -590,6 +601,7 @@ fn harmless_texts_pass() {
         wrong.join("\n")
     );
     assert!(texts.len() >= 200, "{}", texts.len());
+    readme_says(&format!("{0} of {0} harmless texts pass", texts.len()));
     println!(
         "scrub gate: {} of {} harmless texts passed",
         texts.len(),
@@ -653,4 +665,350 @@ fn measure() {
         }
     }
     println!("{files} files, {bytes} bytes, {:?}", start.elapsed());
+}
+
+/// A package with one more file, or with a changed one.
+fn export_of(edit: impl FnOnce(&mut Folder)) -> Result<Exported, ExportError> {
+    let mut folder = Folder::whole();
+    edit(&mut folder);
+    let key = PrivateKey::from_seed(&[7; 32]).unwrap();
+    let now = Timestamp::try_from("2026-09-01T00:00:00Z").unwrap();
+    let publisher = PublisherId::try_from("io.github.ridgeworks").unwrap();
+    export(
+        &Package::of_files(folder.0),
+        &ExportOptions {
+            publisher: &publisher,
+            key: &key,
+            now: &now,
+            id: None,
+            version: None,
+            include_field_learned: false,
+            salt: None,
+        },
+    )
+}
+
+fn secrets_of(edit: impl FnOnce(&mut Folder)) -> Vec<(String, String, usize, &'static str)> {
+    match export_of(edit) {
+        Err(ExportError::Secrets(hits)) => hits
+            .into_iter()
+            .map(|h| (h.file, h.field, h.offset, h.rule))
+            .collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn token() -> String {
+    format!("{}{}", ["gh", "p_"].concat(), Noise::new(5).fill("«an:36»"))
+}
+
+fn at(
+    file: &str,
+    field: &str,
+    offset: usize,
+    rule: &'static str,
+) -> (String, String, usize, &'static str) {
+    (file.to_owned(), field.to_owned(), offset, rule)
+}
+
+#[test]
+fn every_part_of_a_package_is_looked_through() {
+    let token = token();
+    let rule = "github-token";
+    assert_eq!(
+        secrets_of(|f| drop(f.0.insert("STYLE.md".into(), format!("x {token}\n").into()))),
+        [at("STYLE.md", "", 2, rule)]
+    );
+    assert_eq!(
+        secrets_of(|f| drop(f.0.insert(
+            "skills/pipelines/assets/a.bin".into(),
+            [b"\xff\xfe\x00"[1..].to_vec(), token.clone().into()].concat()
+        ))),
+        [at("skills/pipelines/assets/a.bin", "", 2, rule)]
+    );
+    for (field, offset) in [("title", 0), ("summary", 3), ("sourceType", 0), ("id", 0)] {
+        let found = secrets_of(|f| {
+            f.edit("memory-records.json", |r| {
+                r[1][field] = format!("{}{token}", &"ab "[..offset]).into()
+            });
+        });
+        let id = if field == "id" { token.as_str() } else { "m1" };
+        assert!(
+            found.contains(&at(
+                "memory-records.json",
+                &format!("{id}/{field}"),
+                offset,
+                rule
+            )),
+            "{found:?}"
+        );
+    }
+    assert_eq!(
+        secrets_of(|f| {
+            f.edit("memory-records.json", |r| {
+                r[1]["tags"][1] = token.clone().into()
+            });
+        }),
+        [at("memory-records.json", "m1/tags/1", 0, rule)]
+    );
+    for (field, key) in [
+        ("name", "acx.agent_name"),
+        ("model", "acx.model"),
+        ("description", "acx.description"),
+    ] {
+        let found = secrets_of(|f| {
+            f.edit("manifest.json", |m| {
+                m["artifactId"] = "ada".into();
+                m[field] = format!("key {token}").into();
+            });
+        });
+        assert_eq!(found, [at("manifest.json", key, 4, rule)], "{field}");
+    }
+    assert_eq!(
+        secrets_of(|f| {
+            f.edit("manifest.json", |m| {
+                m["originInstanceId"] = token.clone().into()
+            });
+        }),
+        [at("manifest.json", "originInstanceId", 0, rule)]
+    );
+    let mut harness = support::documents::harness();
+    harness["env"] = serde_json::json!({"GITHUB": token});
+    let text = serde_json::to_vec_pretty(&harness).unwrap();
+    let offset = String::from_utf8(text.clone())
+        .unwrap()
+        .find(&token)
+        .unwrap();
+    assert_eq!(
+        secrets_of(|f| {
+            f.put("harness-requirements.json", text);
+        }),
+        [at("harness-requirements.json", "", offset, rule)]
+    );
+    // A name of a file is published, too.
+    let name = format!("skills/pipelines/assets/{token}");
+    assert_eq!(
+        secrets_of(|f| {
+            f.put(&name, "x");
+        }),
+        [at(&name, "file name", 24, rule)]
+    );
+}
+
+#[test]
+fn names_of_repositories_are_told_nowhere() {
+    let found = secrets_of(|f| {
+        f.put("STYLE.md", "As in Ridgeworks/Lakehouse-Prod, see there.\n");
+        f.edit("memory-records.json", |r| {
+            r[0]["summary"] = "Seen in ridgeworks/lakehouse-prod.".into()
+        });
+    });
+    assert_eq!(
+        found,
+        [
+            at("STYLE.md", "", 6, "repository-name"),
+            at("memory-records.json", "m2/summary", 8, "repository-name"),
+        ]
+    );
+    // A label that looks like one, of a record that is exported.
+    let found = secrets_of(|f| {
+        f.edit("memory-records.json", |r| {
+            r[1]["projectLabel"] = "acme/pay".into();
+            r[1]["summary"] = "acme/payments is another, acme/pay is meant".into();
+        });
+    });
+    assert_eq!(
+        found,
+        [at(
+            "memory-records.json",
+            "m1/summary",
+            26,
+            "repository-name"
+        )]
+    );
+    // A plain word may be a word.
+    let exported = export_of(|f| {
+        f.edit("memory-records.json", |r| {
+            r[2]["repoId"] = "backfill".into()
+        });
+    })
+    .unwrap();
+    assert!(
+        exported.notes.iter().any(|n| n.contains("repository-name")),
+        "{:?}",
+        exported.notes
+    );
+}
+
+#[test]
+fn what_cannot_be_looked_into_is_stopped() {
+    for (head, what) in [
+        (&b"PK\x03\x04rest"[..], "ZIP"),
+        (b"\x1f\x8b\x08", "gzip"),
+        (b"SQLite format 3\0", "SQLite"),
+        (b"\xff\xfea\0", "UTF-16"),
+    ] {
+        match export_of(|f| {
+            f.put("skills/pipelines/assets/x", head);
+        }) {
+            Err(ExportError::Secrets(hits)) => {
+                assert_eq!((hits.len(), hits[0].rule), (1, "opaque-file"));
+                assert!(hits[0].sample.contains(what), "{hits:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn folders_of_one_user_are_a_warning() {
+    let exported = export_of(|f| {
+        f.put(
+            "STYLE.md",
+            "Keep it in /home/ada.ridge/notes or C:\\Users\\ada\\notes, not in /home/user/notes.\n",
+        );
+    })
+    .unwrap();
+    let found: Vec<&String> = exported
+        .notes
+        .iter()
+        .filter(|n| n.contains("home-path"))
+        .collect();
+    assert_eq!(found.len(), 2, "{:?}", exported.notes);
+    assert!(
+        found[0].contains("STYLE.md, byte 11") && !found[0].contains("ada.ridge"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn an_allowance_needs_a_rule_a_file_a_reason_and_something_to_allow() {
+    let token = token();
+    let text = format!("x {token}\n");
+    let allow = |toml: &str| {
+        let toml = toml.to_owned();
+        export_of(|f| {
+            f.put("STYLE.md", text.clone())
+                .put("scrub-allow.toml", toml);
+        })
+    };
+    let good = "[[allow]]\nrule = \"github-token\"\nfile = \"STYLE.md\"\nreason = \"A revoked token, kept as an example.\"\n";
+    let exported = allow(good).unwrap();
+    assert!(
+        exported
+            .notes
+            .iter()
+            .any(|n| n.contains("1 hits") && n.contains("scrub-allow.toml")),
+        "{:?}",
+        exported.notes
+    );
+    assert!(
+        exported
+            .files
+            .iter()
+            .all(|(name, _)| !name.contains("scrub-allow"))
+    );
+    let sampled = format!("{good}sample = \"ghp_‹36 bytes hidden›\"\n");
+    assert!(allow(&sampled).is_ok());
+    for (toml, field, says) in [
+        (
+            good.replace("github-token", "github-tokens"),
+            "/allow/0/rule",
+            "is \"github-token\" meant?",
+        ),
+        (
+            good.replace("STYLE.md", "SKILLS.md"),
+            "/allow/0/file",
+            "allows nothing",
+        ),
+        (
+            good.replace("A revoked token, kept as an example.", "ok"),
+            "/allow/0/reason",
+            "10 to 1000",
+        ),
+        (
+            format!("{good}sample = \"ghp_‹35 bytes hidden›\"\n"),
+            "/allow/0/file",
+            "allows nothing",
+        ),
+        (
+            format!("{good}{}", good.replace("STYLE.md", "IDENTITY.md")),
+            "/allow/1/file",
+            "allows nothing",
+        ),
+        (
+            good.replace("reason", "because"),
+            "",
+            "expected [[allow]] tables",
+        ),
+        ("allow = 1".to_owned(), "", "expected [[allow]] tables"),
+    ] {
+        match allow(&toml) {
+            Err(ExportError::Package(problems)) => {
+                assert_eq!(problems.len(), 1, "{problems:?}");
+                assert_eq!(
+                    (problems[0].file.as_str(), problems[0].field.as_str()),
+                    ("scrub-allow.toml", field)
+                );
+                assert!(problems[0].message.contains(says), "{problems:?}");
+            }
+            other => panic!("{toml}: {other:?}"),
+        }
+    }
+    // Without secrets an allowance waits for the next one, so it is an error too.
+    match export_of(|f| {
+        f.put("scrub-allow.toml", good);
+    }) {
+        Err(ExportError::Package(problems)) => {
+            assert!(problems[0].message.contains("allows nothing"))
+        }
+        other => panic!("{other:?}"),
+    }
+    // No allowance lets a key through that the gate refuses.
+    let pem = format!(
+        "{}\n{}\n",
+        ["-----BEGIN ", "PRIVATE KEY-----"].concat(),
+        Noise::new(3).fill("«b64:64»")
+    );
+    let all = "[[allow]]\nrule = \"private-key\"\nfile = \"STYLE.md\"\nreason = \"I want it there.\"\n\
+               [[allow]]\nrule = \"random-token\"\nfile = \"STYLE.md\"\nreason = \"I want it there.\"\n";
+    match export_of(|f| {
+        f.put("STYLE.md", pem).put("scrub-allow.toml", all);
+    }) {
+        Err(ExportError::Gate(findings)) => {
+            assert!(findings.iter().all(|f| f.code == "cartridge-secret"))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_hostile_text_takes_no_longer_than_its_length() {
+    let start = std::time::Instant::now();
+    let keys = format!("{}{} ", ["AK", "IA"].concat(), "QWERTYUIOPASDFGH");
+    for text in [
+        "a".repeat(1 << 20),
+        "password".repeat(128 << 10),
+        "token=".repeat(128 << 10),
+        "-----BEGIN CERTIFICATE".repeat(32 << 10),
+        "://".repeat(16 << 10),
+        "eyJ.".repeat(16 << 10),
+        format!("{} ", Noise::new(1).fill("«an:40»")).repeat(16 << 10),
+        format!("«{}»", "é".repeat(16 << 10)),
+    ] {
+        let mut scrubber = Scrubber::default();
+        scrubber.file("x.md", text.as_bytes());
+        let _ = scrubber.finish();
+    }
+    // More hits than can be listed are no hits that pass.
+    let mut scrubber = Scrubber::default();
+    scrubber.file("x.md", keys.repeat(20_000).as_bytes());
+    assert!(
+        scrubber
+            .finish()
+            .unwrap_err()
+            .message
+            .contains("more than 10000 places")
+    );
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }

@@ -146,7 +146,7 @@ pub(super) fn harness(package: &Package) -> Result<Vec<u8>, Vec<Problem>> {
 }
 
 /// `rom/policy/loop-context-policy.json`: the package's, or one that always stops and asks before it goes on.
-pub(super) fn loop_policy(package: &Package, of: &Engine) -> Result<Vec<u8>, Vec<Problem>> {
+pub(super) fn loop_policy(package: &Package, of: Option<&Engine>) -> Result<Vec<u8>, Vec<Problem>> {
     own(package, LOOP_POLICY, &schema::LOOP_CONTEXT, || {
         json!({
             "schemaVersion": "acx.loop-context-policy/1.1",
@@ -162,7 +162,7 @@ pub(super) fn loop_policy(package: &Package, of: &Engine) -> Result<Vec<u8>, Vec
                     {"when": "max_turns", "action": "report_continue"},
                 ],
             },
-            "context": {"retrieval": "just_in_time", "embeddingEngineId": of.id},
+            "context": {"retrieval": "just_in_time", "embeddingEngineId": of.map(|engine| &engine.id)},
         })
     })
 }

@@ -135,17 +135,20 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
         id: options.id,
         version: options.version,
     };
-    let manifest = Manifest::read(package, overrides, &mut notes)?;
-    let signed_at = signing_time(&manifest, options.now)?;
-    let salt = options.salt;
+    // What is wrong in several files is said at once, so that one round mends it.
+    let mut problems = Vec::new();
+    let manifest = kept(
+        Manifest::read(package, overrides, &mut notes),
+        &mut problems,
+    );
     let memory = records::read(
         package,
         options.include_field_learned,
-        salt,
+        options.salt,
         &limits,
         &mut notes,
-    )?;
-
+    );
+    let memory = kept(memory, &mut problems);
     let mut files = BTreeMap::new();
     for stem in KNOWLEDGE {
         let name = format!("{stem}.md");
@@ -153,16 +156,27 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
             files.insert(format!("rom/knowledge/{name}"), data.to_vec());
         }
     }
-    let skills = skills::add(package, &manifest, &mut files)?;
+    let skills = skills::add(package, manifest.as_ref(), &mut files);
+    let skills = kept(skills, &mut problems);
+    let harness = kept(documents::harness(package), &mut problems);
+    let engine = manifest.as_ref().map(|manifest| &manifest.engine);
+    let policy = kept(documents::loop_policy(package, engine), &mut problems);
+    let (Some(manifest), Some(memory), Some(skills), Some(harness), Some(policy)) =
+        (manifest, memory, skills, harness, policy)
+    else {
+        return Err(problems.into());
+    };
+    let signed_at = signing_time(&manifest, options.now)?;
     let capabilities = capabilities::of(&manifest, &signed_at);
-    files.insert(names::HARNESS.to_owned(), documents::harness(package)?);
-    let policy = documents::loop_policy(package, &manifest.engine)?;
-    files.insert(names::LOOP_POLICY.to_owned(), policy);
     let descriptor = documents::lance_descriptor(&manifest.engine);
-    files.insert(
-        names::LANCE_DESCRIPTOR.to_owned(),
-        documents::pretty(&descriptor),
-    );
+    files.extend([
+        (names::HARNESS.to_owned(), harness),
+        (names::LOOP_POLICY.to_owned(), policy),
+        (
+            names::LANCE_DESCRIPTOR.to_owned(),
+            documents::pretty(&descriptor),
+        ),
+    ]);
 
     let coordinate = Coordinate {
         publisher: options.publisher.clone(),
@@ -170,19 +184,20 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
         version: manifest.version.clone(),
     };
     let cartridge_id = cartridge_id(package, &coordinate, &signed_at);
+    let field_learned = memory
+        .rows
+        .iter()
+        .filter(|(row, _)| row.zone == Zone::Save)
+        .count();
+    // What is published is the ROM, so the spec counts that: with or without field-learned records it is the same.
     let counts = Counts {
-        memory: memory.rows.len(),
+        memory: memory.rows.len() - field_learned,
         skills: skills.len(),
         capabilities: capabilities.len(),
     };
     let spec = documents::package_spec(&cartridge_id, SPEC_VERSION, &manifest.engine, counts);
     files.insert(names::PACKAGE_SPEC.to_owned(), documents::pretty(&spec));
 
-    let field_learned = memory
-        .rows
-        .iter()
-        .filter(|(row, _)| row.zone == Zone::Save)
-        .count();
     let mut rows = Rows {
         meta: metadata(&manifest, &coordinate, &cartridge_id, &signed_at),
         files,
@@ -312,6 +327,11 @@ fn texts(value: &Json, at: &str, each: &mut impl FnMut(&str, &str)) {
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
+}
+
+/// The value, or its problems with the others'.
+fn kept<T>(result: Result<T, Vec<Problem>>, problems: &mut Vec<Problem>) -> Option<T> {
+    result.map_err(|list| problems.extend(list)).ok()
 }
 
 fn signing_time(manifest: &Manifest, now: &Timestamp) -> Result<Timestamp, ExportError> {

@@ -33,10 +33,10 @@ pub(super) struct SkillRow {
     pub schema: &'static str,
 }
 
-/// Puts the package's skills, or the one of its manifest, among the archive files.
+/// Puts the package's skills, or else the one that its manifest gives, among the archive files.
 pub(super) fn add(
     package: &Package,
-    manifest: &Manifest,
+    manifest: Option<&Manifest>,
     files: &mut BTreeMap<String, Vec<u8>>,
 ) -> Result<Vec<SkillRow>, Vec<Problem>> {
     let mut problems = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn add(
         skills.insert((*skill).to_owned());
         files.insert(format!("rom/{name}"), data.to_vec());
     }
-    if skills.is_empty() && problems.is_empty() {
+    if let Some(manifest) = manifest.filter(|_| skills.is_empty() && problems.is_empty()) {
         let name = format!("expertise-{}", manifest.role_slug());
         // A skill's name has at most 64 characters.
         let name = name

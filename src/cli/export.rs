@@ -73,19 +73,30 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         }
         Err(problem) => return refused(&ExportError::Package(vec![problem]), global),
     };
-    let key = signing_key(&args, &publisher)?;
-    let options = ExportOptions {
+    // Signs nothing that lasts: a dry run, and the trial before a key is made.
+    let throwaway = PrivateKey::from_seed(&[0; 32])?;
+    let mut options = ExportOptions {
         publisher: &publisher,
-        key: &key,
+        key: &throwaway,
         now: &now,
         id: id.as_ref(),
         version: version.as_ref(),
         include_field_learned: args.include_field_learned,
         salt: salt.as_ref(),
     };
+    let key = match existing_key(&args, &publisher)? {
+        None if args.dry_run => None,
+        None => match author::export(&package, &options) {
+            Ok(_) => Some(new_key(&publisher)?),
+            Err(error) => return refused(&error, global),
+        },
+        found => found,
+    };
+    if let Some(key) = &key {
+        options.key = key;
+    }
     let exported = match author::export(&package, &options) {
         Ok(exported) => exported,
-        Err(ExportError::Failed(message)) => return Err(Failure(message)),
         Err(error) => return refused(&error, global),
     };
     if !args.dry_run {
@@ -109,20 +120,20 @@ fn read_salt(file: &Path) -> Result<Salt, Failure> {
     })
 }
 
-/// The key of `--key` or of the key folder, made there when there is none; for a dry run one that signs nothing that
-/// lasts.
-fn signing_key(args: &Args, publisher: &PublisherId) -> Result<PrivateKey, Failure> {
-    if let Some(file) = &args.key {
-        return environment::load_key(file);
-    }
-    let file = environment::key_file(publisher.as_str());
-    if let Some(file) = file.as_ref().filter(|file| file.symlink_metadata().is_ok()) {
-        return environment::load_key(file);
-    }
-    if args.dry_run {
-        return Ok(PrivateKey::from_seed(&[0; 32])?);
-    }
-    let file = file.ok_or_else(|| {
+/// The key of `--key` or of the key folder.
+fn existing_key(args: &Args, publisher: &PublisherId) -> Result<Option<PrivateKey>, Failure> {
+    let file = match &args.key {
+        Some(file) => Some(file.clone()),
+        None => {
+            environment::key_file(publisher.as_str()).filter(|file| file.symlink_metadata().is_ok())
+        }
+    };
+    file.map(|file| environment::load_key(&file)).transpose()
+}
+
+/// Makes the publisher's key in the key folder.
+fn new_key(publisher: &PublisherId) -> Result<PrivateKey, Failure> {
+    let file = environment::key_file(publisher.as_str()).ok_or_else(|| {
         Failure("there is no key folder: set ACX_KEY_DIR or HOME, or give --key".into())
     })?;
     if environment::is_ci() {
@@ -148,6 +159,9 @@ fn signing_key(args: &Args, publisher: &PublisherId) -> Result<PrivateKey, Failu
 
 /// Says why nothing was written.
 fn refused(error: &ExportError, global: Global) -> Result<u8, Failure> {
+    if let ExportError::Failed(message) = error {
+        return Err(Failure(message.clone()));
+    }
     if global.format == Format::Json {
         output::json(&match error {
             ExportError::Package(problems) => {
@@ -157,9 +171,7 @@ fn refused(error: &ExportError, global: Global) -> Result<u8, Failure> {
             ExportError::Gate(findings) => {
                 json!({"version": 1, "refused": "gate", "findings": findings})
             }
-            ExportError::Failed(message) => {
-                json!({"version": 1, "refused": "failed", "message": message})
-            }
+            ExportError::Failed(_) => Value::Null,
         })?;
         return Ok(REJECTED);
     }
@@ -192,7 +204,7 @@ fn refused(error: &ExportError, global: Global) -> Result<u8, Failure> {
             text.push_str("nothing was exported: a registry would refuse the cartridge\n\n");
             text.push_str(&report::human_findings(findings));
         }
-        ExportError::Failed(message) => text.push_str(&escape(message)),
+        ExportError::Failed(_) => {}
     }
     output::error(&text);
     Ok(REJECTED)

@@ -13,5 +13,6 @@ pub mod keys;
 pub mod mutations;
 pub mod noise;
 pub mod package;
+pub mod python;
 pub mod records;
 pub mod registry;

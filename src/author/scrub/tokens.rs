@@ -13,6 +13,8 @@ use regex::Regex;
 const RANDOM_BITS: f64 = 4.0;
 /// Bytes of the line before a token in which a word may name it a digest.
 const CONTEXT: usize = 64;
+/// Bytes of an assigned value that are looked at.
+const LONGEST_VALUE: usize = 512;
 /// Bytes of the line before a token in which an address may have begun.
 const ADDRESS: usize = 512;
 /// Characters of a hexadecimal token that counts.
@@ -37,16 +39,15 @@ fn compile(pattern: &str) -> Regex {
     }
 }
 
-/// `name = "value"`, `name: value`, `"name": "value"`, `name=value`, `--name value`, where the name ends with a word
-/// for a secret.
+/// The head of `name = "value"`, `name: value`, `"name": "value"`, `name=value`, `--name value`, where the name ends
+/// with a word for a secret. The value is read by hand: it may be the head of the next.
 static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     compile(concat!(
         r"(?i)(?P<name>[A-Za-z0-9_.\x2d]{0,64}",
         r"(?:(?P<pw>passw(?:or)?d|passwd|passphrase|pwd|passcode)|secrets?|(?:^|[^A-Za-z])token|_token|[a-z]token|-token",
         r"|api[_\x2d. ]?key|apikey|(?:access|secret|private|auth|signing|encryption|master|account|client|license|service|shared)[_\x2d. ]?key",
         r"|credentials?|auth[_\x2d]?token|client[_\x2d]?secret))",
-        r#"(?:['"`\]]{0,2})[ \t]{0,8}(?P<op>:=|=>|==?|:|[ \t]+)[ \t]{0,8}"#,
-        r#"(?:"(?P<dq>[^"\r\n]{4,512})"|'(?P<sq>[^'\r\n]{4,512})'|`(?P<bq>[^`\r\n]{4,512})`|(?P<un>[^\s'"`,;]{6,512}))"#,
+        r#"(?:['"`\]]{0,2})[ \t]{0,8}(?P<op>:=|=>|==?|:|[ \t]+)[ \t]{0,8}(?P<quote>["'`])?"#,
     ))
 });
 
@@ -117,39 +118,61 @@ pub(super) fn find(text: &str, lock_file: bool) -> Vec<Token> {
 fn assignments(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
-    // A value may begin the next pair, as in `{"kind": "token", "value": …}`, so the search goes on behind the name.
     while let Some(captures) = text.get(from..).and_then(|rest| ASSIGNMENT.captures(rest)) {
-        let Some(name) = captures.name("name") else {
+        let (Some(head), Some(name), Some(op)) =
+            (captures.get(0), captures.name("name"), captures.name("op"))
+        else {
             break;
         };
-        let quoted = ["dq", "sq", "bq"]
-            .into_iter()
-            .find_map(|group| captures.name(group));
-        let Some(value) = quoted.or_else(|| captures.name("un")) else {
-            break;
-        };
-        let spaces = captures
-            .name("op")
-            .is_some_and(|op| op.as_str().trim().is_empty());
-        let password = captures.name("pw").is_some();
-        let flag = name.as_str().starts_with("--");
-        let start = from + value.start();
+        let start = from + head.end();
         // Two words in a row are prose; only an option takes its value so.
-        let applies = !spaces || flag;
-        if applies
-            && !PUBLIC_NAME.is_match(name.as_str())
-            && is_secret_value(value.as_str(), quoted.is_some(), password)
-        {
-            found.push(start..start + value.as_str().len());
-            from = start + value.as_str().len();
-        } else {
-            from += name.end().max(1);
-        }
-        while !text.is_char_boundary(from) {
-            from += 1;
+        let applies = !op.as_str().trim().is_empty() || name.as_str().starts_with("--");
+        let quote = captures.name("quote").map(|quote| quote.as_str());
+        let password = captures.name("pw").is_some();
+        let value = text.get(start..).and_then(|rest| value(rest, quote));
+        match value.filter(|value| {
+            applies
+                && !PUBLIC_NAME.is_match(name.as_str())
+                && is_secret_value(value, quote.is_some(), password)
+        }) {
+            Some(value) => {
+                found.push(start..start + value.len());
+                from = start + value.len();
+            }
+            None => from = start,
         }
     }
     found
+}
+
+/// The value at the beginning of a text: up to the closing quote on its line, or up to white space or a sign that ends
+/// it. `None` for one that has no end, or is longer than any secret.
+fn value<'a>(text: &'a str, quote: Option<&str>) -> Option<&'a str> {
+    let window = text.get(..floor(text, LONGEST_VALUE)).unwrap_or_default();
+    let end = match quote {
+        Some(quote) => window.find(|c: char| quote.contains(c) || c == '\n')?,
+        None => {
+            let ends = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ',' | ';');
+            window
+                .find(ends)
+                .or((window.len() == text.len()).then_some(window.len()))?
+        }
+    };
+    let closed = quote.is_none_or(|quote| {
+        window
+            .get(end..)
+            .is_some_and(|rest| rest.starts_with(quote))
+    });
+    window.get(..end).filter(|_| closed)
+}
+
+/// The greatest place up to `at` where a character begins.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// Whether a value that is assigned to a secret's name is one, and not a placeholder, a reference or a word.
@@ -219,7 +242,7 @@ fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         loop {
-            let start = at + bytes.get(at..)?.iter().position(|b| part(b))?;
+            let start = at + bytes.get(at..)?.iter().position(part)?;
             let length = bytes.get(start..)?.iter().position(|b| !part(b));
             let end = length.map_or(bytes.len(), |n| start + n);
             at = end;
