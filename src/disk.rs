@@ -126,12 +126,16 @@ pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// The folder that a path is in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
 /// The bytes in a file of a temporary name in the folder that `path` is in, synced.
 fn stage<'a>(path: &'a Path, bytes: &[u8]) -> io::Result<(tempfile::NamedTempFile, &'a Path)> {
-    let folder = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);
     #[cfg(unix)]
@@ -146,6 +150,26 @@ fn stage<'a>(path: &'a Path, bytes: &[u8]) -> io::Result<(tempfile::NamedTempFil
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
     Ok((temporary, folder))
+}
+
+/// Holds off other runs of this program that read, change and replace what is in this folder, until the value is
+/// dropped. `None` where the file system has no such locks: then the last one wins.
+pub fn lock_folder(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
+/// What SQLite keeps beside a database that is in use, or was when its program stopped. The database without it is
+/// not whole, and it would be applied to whatever takes the database's place.
+pub fn unfinished(database: &Path) -> Option<std::path::PathBuf> {
+    ["-wal", "-journal"].iter().find_map(|suffix| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(suffix);
+        let file = std::path::PathBuf::from(name);
+        let found = file.symlink_metadata().ok()?;
+        (!found.is_file() || found.len() > 0).then_some(file)
+    })
 }
 
 /// Removes what a killed run of [`replace`] left, so that it does not pile up. What cannot be removed stays: it harms

@@ -445,7 +445,7 @@ fn what_is_no_record_or_no_cartridge_changes_nothing() {
     let out = desk.learn(URL);
     assert_eq!(out.status, 2);
     assert!(
-        out.stderr.contains("expected at least 32 bytes, found 31"),
+        out.stderr.contains("expected 32 bytes or more, found 31"),
         "{out:#?}"
     );
     assert_eq!(desk.bytes(), before);
@@ -458,6 +458,58 @@ fn what_is_no_record_or_no_cartridge_changes_nothing() {
     assert_eq!(out.status, 1, "{out:#?}");
     assert_eq!(out.json()["findings"][0]["code"], "integrity-object");
     assert_eq!(desk.bytes(), before);
+}
+
+#[test]
+fn runs_at_once_lose_nothing() {
+    let desk = Desk::new(&smith());
+    let runs: Vec<_> = (0..8)
+        .map(|n| {
+            let mut record = lesson();
+            record["id"] = format!("lesson-{n}").into();
+            record["title"] = format!("Lesson {n}").into();
+            let file = format!("r{n}.json");
+            fs::write(desk.at(&file), record.to_string()).unwrap();
+            Command::new(env!("CARGO_BIN_EXE_acx"))
+                .args([
+                    "learn", "c.acx", "--record", &file, "--repo", URL, "--salt", "salt",
+                ])
+                .current_dir(desk.folder.path())
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut run in runs {
+        assert!(run.wait().unwrap().success());
+    }
+    let saved = desk.saved();
+    let ids: Vec<&str> = saved.iter().map(|r| r["id"].as_str().unwrap()).collect();
+    let expected: Vec<String> = (0..8).map(|n| format!("lesson-{n}")).collect();
+    assert_eq!(ids, expected);
+}
+
+#[test]
+fn a_cartridge_in_use_is_left_alone() {
+    let desk = Desk::new(&smith());
+    let before = desk.bytes();
+    for suffix in ["-wal", "-journal"] {
+        let beside = desk.at(&format!("c.acx{suffix}"));
+        fs::write(&beside, "frames").unwrap();
+        let out = desk.learn(URL);
+        assert_eq!(out.status, 2, "{out:#?}");
+        assert!(
+            out.stderr.contains("another program has it open"),
+            "{out:#?}"
+        );
+        assert_eq!(desk.run(&["lance", "c.acx", "--embed"]).status, 2);
+        assert_eq!(desk.bytes(), before);
+        // An empty one holds nothing.
+        fs::write(&beside, "").unwrap();
+        assert_eq!(desk.learn(URL).status, 0);
+        fs::remove_file(&beside).unwrap();
+        fs::write(desk.at("c.acx"), &before).unwrap();
+    }
 }
 
 #[test]

@@ -3,11 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use acx_registry::attest::PrivateKey;
+use acx_registry::author::codebase::{SALT_BYTES, Salt};
+use acx_registry::disk;
 use acx_registry::keys;
 use acx_registry::model::Timestamp;
 use acx_registry::report::escape;
 
 use super::{Failure, output};
+
+/// Bytes of a salt's file.
+const LONGEST_SALT: u64 = 4096;
 
 /// The run's one time: now, or `SOURCE_DATE_EPOCH` in seconds.
 pub fn now() -> Result<Timestamp, Failure> {
@@ -76,6 +81,35 @@ pub fn load_key(file: &Path) -> Result<PrivateKey, Failure> {
 /// Makes a key in a file that is not there yet.
 pub fn create_key(file: &Path) -> Result<PrivateKey, Failure> {
     Ok(keys::create(file, &random()?)?)
+}
+
+/// Reads an installation's salt, and says so where others may read it too or git may take it; `None` where it is
+/// absent.
+pub fn load_salt(file: &Path) -> Result<Option<Salt>, Failure> {
+    let shown = escape(&file.to_string_lossy());
+    let bytes = match disk::read(file, LONGEST_SALT) {
+        Ok(bytes) => bytes,
+        Err(e) if e.is_absent() => return Ok(None),
+        Err(e) => return Err(Failure(format!("--salt: {shown}: {e}"))),
+    };
+    if keys::is_exposed(file) {
+        output::error(&format!(
+            "warning: {shown} can be read by others than its owner; run `chmod 600` on it\n"
+        ));
+    }
+    if let Some(tree) = work_tree(file) {
+        output::error(&format!(
+            "warning: {shown} is in a git work tree ({}); never commit it\n",
+            escape(&tree.to_string_lossy())
+        ));
+    }
+    let found = bytes.len();
+    let salt = Salt::new(bytes).ok_or_else(|| {
+        Failure(format!(
+            "--salt: {shown}: expected {SALT_BYTES} bytes or more, found {found}"
+        ))
+    })?;
+    Ok(Some(salt))
 }
 
 /// 32 random bytes.

@@ -45,8 +45,6 @@ pub struct Args {
     dry_run: bool,
 }
 
-/// Bytes of a salt file that are read.
-const SALT_BYTES: u64 = 4 << 10;
 /// Problems and hits that people are shown; JSON has them all.
 const SHOWN: usize = 50;
 
@@ -112,12 +110,8 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
 
 fn read_salt(file: &Path) -> Result<Salt, Failure> {
     let shown = escape(&file.to_string_lossy());
-    let bytes = disk::read(file, SALT_BYTES).map_err(|e| Failure(format!("{shown}: {e}")))?;
-    Salt::new(bytes).ok_or_else(|| {
-        Failure(format!(
-            "{shown}: expected a salt of 32 bytes or more, found fewer"
-        ))
-    })
+    environment::load_salt(file)?
+        .ok_or_else(|| Failure(format!("--salt: {shown}: there is no such file")))
 }
 
 /// The key of `--key` or of the key folder.

@@ -47,6 +47,8 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         refused(FileReport::judged(path, judgement), global)?;
         return Ok(REJECTED);
     };
+    // Two imports at once would each merge with what was there before the other.
+    let _lock = disk::lock_folder(disk::folder_of(&args.into));
     let plan = ImportPlan::new(&admitted, &args.into).map_err(Failure)?;
     if !args.dry_run {
         plan.apply().map_err(Failure)?;

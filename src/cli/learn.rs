@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use acx_registry::author::codebase::{SALT_BYTES, Salt};
+use acx_registry::author::codebase::Salt;
 use acx_registry::author::{self, NotLearned, Outcome};
 use acx_registry::disk;
-use acx_registry::keys;
 use acx_registry::model::json as strict;
 use acx_registry::pipeline;
 use acx_registry::policy::Policy;
@@ -16,8 +15,6 @@ use super::{Failure, Format, Global, environment, output};
 
 /// Bytes of a record's file.
 const RECORD_BYTES: u64 = 1 << 20;
-/// Bytes of a salt's file.
-const LONGEST_SALT: u64 = 4096;
 
 /// Write what was learned in one codebase into a cartridge's SAVE zone
 #[derive(clap::Args)]
@@ -41,6 +38,13 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     let read = |file: &Path, most: u64| {
         disk::read(file, most).map_err(|e| Failure(format!("{}: {e}", file.display())))
     };
+    let _lock = disk::lock_folder(disk::folder_of(&args.file));
+    if let Some(file) = disk::unfinished(&args.file) {
+        return Err(Failure(format!(
+            "{shown}: another program has it open, or was stopped while it had ({}); close it first",
+            file.display()
+        )));
+    }
     let bytes = read(&args.file, Policy::default().limits.file_bytes)?;
     let text = read(&args.record, RECORD_BYTES)?;
     let record =
@@ -151,39 +155,16 @@ fn refresh_dataset(
 
 /// The installation's salt, made where it is absent.
 fn salt(file: &Path) -> Result<(Salt, bool), Failure> {
-    let shown = file.display();
-    let (bytes, created) = match disk::read(file, LONGEST_SALT) {
-        Ok(bytes) => (bytes, false),
-        Err(e) if e.is_absent() => {
-            let bytes = environment::random()?;
-            disk::create_private(file, &bytes)
-                .map_err(|e| Failure(format!("--salt: {shown}: {e}")))?;
-            output::error(&format!(
-                "NEW SALT: {}\n  keep it: another salt gives your codebases other fingerprints, and never share it\n",
-                escape(&file.to_string_lossy())
-            ));
-            (bytes.to_vec(), true)
-        }
-        Err(e) => return Err(Failure(format!("--salt: {shown}: {e}"))),
-    };
-    if keys::is_exposed(file) {
-        output::error(&format!(
-            "warning: {} can be read by others than its owner; run `chmod 600` on it\n",
-            escape(&file.to_string_lossy())
-        ));
+    if let Some(salt) = environment::load_salt(file)? {
+        return Ok((salt, false));
     }
-    if let Some(tree) = environment::work_tree(file) {
-        output::error(&format!(
-            "warning: {} is in a git work tree ({}); never commit it\n",
-            escape(&file.to_string_lossy()),
-            escape(&tree.to_string_lossy())
-        ));
-    }
-    let found = bytes.len();
-    let salt = Salt::new(bytes).ok_or_else(|| {
-        Failure(format!(
-            "--salt: {shown}: expected at least {SALT_BYTES} bytes, found {found}"
-        ))
-    })?;
-    Ok((salt, created))
+    disk::create_private(file, &environment::random()?)
+        .map_err(|e| Failure(format!("--salt: {}: {e}", file.display())))?;
+    output::error(&format!(
+        "NEW SALT: {}\n  keep it: another salt gives your codebases other fingerprints, and never share it\n",
+        escape(&file.to_string_lossy())
+    ));
+    let made = environment::load_salt(file)?;
+    made.map(|salt| (salt, true))
+        .ok_or_else(|| Failure(format!("--salt: {}: it is gone again", file.display())))
 }

@@ -58,7 +58,8 @@ pub fn vacant(folder: &Path) -> Result<(), RunError> {
     }
     for entry in fs::read_dir(folder).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
-        if name != ".git" {
+        // What a killed run left is removed by the next build.
+        if name != ".git" && !name.to_string_lossy().starts_with(TEMPORARY) {
             return Err(RunError::new(format!(
                 "{shown}: expected a new or an empty folder, found {:?} in it; name another folder",
                 name.to_string_lossy()
