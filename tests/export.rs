@@ -666,14 +666,16 @@ fn own_harness_and_policy_travel_as_they_are() {
 #[test]
 fn what_the_format_does_not_know_is_said_to_be_left_out() {
     let mut folder = Folder::whole();
-    folder
-        .put("README.md", "# x\n")
-        .edit("manifest.json", |m| m["artefactVersion"] = "9.9.9".into());
+    folder.put("README.md", "# x\n").edit("manifest.json", |m| {
+        m.as_object_mut().unwrap().remove("artifactVersion");
+        m["artefactVersion"] = "9.9.9".into();
+        m["careerTier"] = "intern".into();
+    });
     assert_eq!(
         exported(&folder).unwrap().notes,
         [
             "\"README.md\" is no part of a package and is left out",
-            "manifest.json: the field \"artefactVersion\" is none of the format's (is \"artifactVersion\" meant?) and is left out",
+            "manifest.json: the field \"artefactVersion\" is left out; is \"artifactVersion\" meant?",
         ]
     );
 }
@@ -845,6 +847,103 @@ fn independent_verifiers_agree() {
             "{sql}"
         );
     }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(96))]
+
+    /// Whatever stands in a package, the outcome is a cartridge that the gate has nothing to say about, or a reason.
+    #[test]
+    fn any_texts_give_a_clean_cartridge_or_a_reason(
+        texts in proptest::collection::vec("(?s).{1,24}|[ -~]{1,40}|[a-z]{1,12}( [a-z]{1,12}){0,5}", 11),
+        license in "[A-Za-z0-9.-]{1,20}",
+        drop_field in 0..16_usize,
+        xp in 0..100_u32,
+    ) {
+        let mut folder = Folder::whole();
+        let [name, role, model, author, tag, title, summary, source, id, tech, text] = texts.as_slice() else {
+            unreachable!("eleven texts");
+        };
+        folder.edit("manifest.json", |m| {
+            m["artifactId"] = "any".into();
+            m["name"] = name.as_str().into();
+            m["role"] = role.as_str().into();
+            m["model"] = model.as_str().into();
+            m["license"] = license.as_str().into();
+            m["authors"][0]["name"] = author.as_str().into();
+            m["tags"][0] = tag.as_str().into();
+            m["techStack"][0] = tech.as_str().into();
+            let fields = m.as_object_mut().unwrap();
+            let dropped = fields.keys().nth(drop_field).cloned();
+            dropped.map(|field| fields.remove(&field));
+        });
+        folder.edit("memory-records.json", |r| {
+            r[0]["id"] = id.as_str().into();
+            r[0]["title"] = title.as_str().into();
+            r[0]["summary"] = summary.as_str().into();
+            r[0]["sourceType"] = source.as_str().into();
+            r[0]["xpAwarded"] = json!(xp);
+            r[1]["tags"][0] = text.as_str().into();
+        });
+        folder.put("STYLE.md", text.as_str());
+        match exported(&folder) {
+            Ok(exported) => {
+                let judgement = judged(&exported.bytes);
+                assert!(judgement.findings.is_empty(), "{:#?}", judgement.findings);
+            }
+            Err(ExportError::Package(list)) => assert!(!list.is_empty()),
+            Err(ExportError::Secrets(hits)) => assert!(!hits.is_empty()),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+}
+
+/// As other programs write packages: more fields, an engine by name.
+#[test]
+fn a_package_of_another_program_is_understood() {
+    let Some(folder) = support::registry::shared("real-registry/templates/starter-agent-package")
+    else {
+        return;
+    };
+    let package = Package::read(&folder, &acx_registry::container::Limits::default()).unwrap();
+    let (key, now) = (key(), now());
+    let publisher = PublisherId::try_from("io.github.ridgeworks").unwrap();
+    let exported = export(
+        &package,
+        &ExportOptions {
+            publisher: &publisher,
+            key: &key,
+            now: &now,
+            id: None,
+            version: None,
+            include_field_learned: false,
+            salt: None,
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        exported.coordinate.to_string(),
+        "io.github.ridgeworks/todo-agent-id@1.0.0"
+    );
+    assert_eq!(
+        (exported.memory, exported.skills, exported.capabilities),
+        (1, 1, 1)
+    );
+    assert!(exported.notes.is_empty(), "{:?}", exported.notes);
+    assert!(judged(&exported.bytes).findings.is_empty());
+}
+
+/// A package of many records takes seconds, not minutes.
+#[test]
+fn many_records_are_no_trouble() {
+    let mut folder = Folder::least();
+    let records: Vec<Value> = (0..5_000)
+        .map(|n| support::package::record(&format!("m{n}")))
+        .collect();
+    folder.json("memory-records.json", &records.into());
+    let start = std::time::Instant::now();
+    assert_eq!(exported(&folder).unwrap().memory, 5_000);
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 #[cfg(unix)]

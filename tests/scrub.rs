@@ -510,6 +510,49 @@ fn secrets() -> Vec<Case> {
         "«an:23»",
         "\"\n",
     );
+    add(
+        "secret-assignment",
+        "password = \"",
+        &[],
+        "hun«al:1»ter«num:1»",
+        "\"\n",
+    );
+    add(
+        "secret-assignment",
+        "SECRET_KEY_BASE=",
+        &[],
+        "«hex:16»q«num:8»Z",
+        "\n",
+    );
+    add(
+        "secret-assignment",
+        "DB_PASSWORD_PROD: ",
+        &[],
+        "«al:8»«num:3»",
+        "\n",
+    );
+    add(
+        "secret-assignment",
+        "<password>",
+        &[],
+        "«al:6»«num:2»!",
+        "</password>\n",
+    );
+    add(
+        "secret-assignment",
+        "Server=db;User Id=sa;Password=",
+        &[],
+        "«al:5»«num:3»!",
+        ";Encrypt=true\n",
+    );
+    add("secret-assignment", "_authToken=", &[], "«an:24»", "\n");
+    add(
+        "secret-assignment",
+        "stringData:\n  api-token: \"",
+        &[],
+        "«an:16»",
+        "\"\n",
+    );
     add("hex-token", "use this one: ", &[], "«hex:32»", "\n");
     add("hex-token", "0000: ", &[], "«HEX:64»", " .\n");
     add("hex-token", "wallet ", &["0x"], "«hex:64»", "\n");
@@ -557,7 +600,7 @@ fn every_kind_of_secret_is_caught_where_it_stands_and_never_shown() {
         missed.join("\n")
     );
     let covered: BTreeSet<&str> = cases.iter().map(|case| case.rule).collect();
-    let elsewhere = ["repository-name", "opaque-file"];
+    let elsewhere = ["repository-name", "opaque-file", "secret-file"];
     for (rule, _) in rules().filter(|(rule, _)| !elsewhere.contains(rule)) {
         assert!(covered.contains(rule), "no secret of the rule {rule}");
     }
@@ -784,6 +827,14 @@ fn every_part_of_a_package_is_looked_through() {
             f.put("harness-requirements.json", text);
         }),
         [at("harness-requirements.json", "", offset, rule)]
+    );
+    // A file that is a secret by its name, whatever is in it.
+    let name = "skills/pipelines/assets/deploy.key.pem";
+    assert_eq!(
+        secrets_of(|f| {
+            f.put(name, "x");
+        }),
+        [at(name, "file name", 24, "secret-file")]
     );
     // A name of a file is published, too.
     let name = format!("skills/pipelines/assets/{token}");

@@ -33,9 +33,9 @@ const ALIASES: &[(&str, &str)] = &[
     ("jest", "pkg:npm/jest"),
     ("k8s", "pkg:generic/kubernetes"),
     ("kafka", "pkg:generic/kafka"),
+    ("lancedb", "pkg:pypi/lancedb"),
     ("langchain", "pkg:pypi/langchain"),
     ("laravel", "pkg:composer/laravel/framework"),
-    ("lancedb", "pkg:pypi/lancedb"),
     ("mongo", "pkg:generic/mongodb"),
     ("nestjs", "pkg:npm/%40nestjs/core"),
     ("next", "pkg:npm/next"),
@@ -177,7 +177,9 @@ mod tests {
 
     #[test]
     fn package_urls() {
-        assert!(ALIASES.is_sorted());
+        for pair in ALIASES.windows(2) {
+            assert!(pair.first() < pair.last(), "{pair:?}");
+        }
         for (name, url) in [
             ("React", "pkg:npm/react"),
             (" postgres ", "pkg:generic/postgresql"),

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::fields::{Fields, parse};
 use super::package::{MANIFEST, Package, Problem};
 use crate::check::Engine;
-use crate::model::{ArtifactId, Json, PublisherId, Timestamp, Version, nearest, shorten};
+use crate::model::{ArtifactId, Json, PublisherId, Timestamp, Version, shorten};
 use crate::project::embed;
 
 /// Characters of a name, a role and the like: what the gate admits.
@@ -109,17 +109,7 @@ impl Manifest {
         let Some(object) = value.as_object() else {
             return Err(vec![Problem::new(MANIFEST, "", "expected a JSON object")]);
         };
-        for field in object
-            .keys()
-            .filter(|name| !FIELDS.contains(&name.as_str()))
-        {
-            let meant = nearest(field, FIELDS.into_iter())
-                .map_or_else(String::new, |near| format!(" (is {near:?} meant?)"));
-            notes.push(format!(
-                "{MANIFEST}: the field {:?} is none of the format's{meant} and is left out",
-                shorten(field)
-            ));
-        }
+        notes.extend(object.keys().filter_map(|field| misspelt(object, field)));
         let mut problems = Vec::new();
         let mut fields = Fields {
             file: MANIFEST,
@@ -133,6 +123,21 @@ impl Manifest {
             _ => Err(problems),
         }
     }
+}
+
+/// Packages have many fields that a cartridge does not; one that is nearly the name of a field that is absent is meant
+/// to be that one.
+fn misspelt(object: &serde_json::Map<String, Json>, field: &str) -> Option<String> {
+    if FIELDS.contains(&field) {
+        return None;
+    }
+    let near = FIELDS
+        .iter()
+        .find(|known| !object.contains_key(**known) && strsim::jaro_winkler(field, known) > 0.92)?;
+    Some(format!(
+        "{MANIFEST}: the field {:?} is left out; is {near:?} meant?",
+        shorten(field)
+    ))
 }
 
 fn fill(fields: &mut Fields<'_>, overrides: Overrides<'_>) -> Option<Manifest> {
@@ -209,16 +214,7 @@ fn fill(fields: &mut Fields<'_>, overrides: Overrides<'_>) -> Option<Manifest> {
         }
         tags
     });
-    let engine = match fields.get("vectorEngine") {
-        None => None,
-        Some(value) => {
-            let engine = Engine::of(value);
-            if engine.is_none() {
-                fields.wrong("vectorEngine", "exactly {\"id\": text, \"dim\": number}");
-            }
-            engine
-        }
-    };
+    let engine = engine(fields);
     Some(Manifest {
         provider: fields
             .text("provider", SHORT)
@@ -227,10 +223,7 @@ fn fill(fields: &mut Fields<'_>, overrides: Overrides<'_>) -> Option<Manifest> {
         exported_at: fields.checked("exportedAt"),
         homepage: fields.text("homepage", 2_048),
         origin: fields.text("originInstanceId", SHORT),
-        engine: engine.unwrap_or_else(|| Engine {
-            id: embed::ENGINE.to_owned(),
-            dim: embed::DIM as u32,
-        }),
+        engine,
         id: id?,
         version: version?,
         name,
@@ -242,6 +235,26 @@ fn fill(fields: &mut Fields<'_>, overrides: Overrides<'_>) -> Option<Manifest> {
         authors,
         tags,
     })
+}
+
+/// The embedding engine: by its name where it is the one that this program knows, else as `{id, dim}`.
+fn engine(fields: &mut Fields<'_>) -> Engine {
+    let known = Engine {
+        id: embed::ENGINE.to_owned(),
+        dim: embed::DIM as u32,
+    };
+    match fields.get("vectorEngine") {
+        None => known,
+        Some(Json::String(id)) if *id == known.id => known,
+        Some(value) => Engine::of(value).unwrap_or_else(|| {
+            let expected = format!(
+                "{:?}, or exactly {{\"id\": text, \"dim\": number}}",
+                known.id
+            );
+            fields.wrong("vectorEngine", &expected);
+            known
+        }),
+    }
 }
 
 fn authors(fields: &mut Fields<'_>, publisher: &PublisherId) -> Json {

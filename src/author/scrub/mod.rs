@@ -159,6 +159,16 @@ impl Scrubber {
     /// Looks through a file of the package.
     pub fn file(&mut self, name: &str, data: &[u8]) {
         self.text(name, "file name", name.as_bytes(), false);
+        let last = name.rsplit('/').next().unwrap_or(name);
+        if let Some(what) = crate::secret::secret_name(last) {
+            self.hit(
+                name,
+                "file name",
+                name.len() - last.len(),
+                rules::FILE_NAME,
+                what.to_owned(),
+            );
+        }
         if let Some(what) = opaque(data) {
             self.hit(name, "", 0, rules::OPAQUE, what.to_owned());
             return;

@@ -109,6 +109,8 @@ pub const HEX: &str = "hex-token";
 pub const RANDOM: &str = "random-token";
 /// The id of the rule for names of repositories.
 pub const REPOSITORY: &str = "repository-name";
+/// The id of the rule for files that are secrets by their names.
+pub const FILE_NAME: &str = "secret-file";
 /// The id of the rule for what cannot be looked into.
 pub const OPAQUE: &str = "opaque-file";
 /// The id of the warning about folders of one user.
@@ -127,6 +129,7 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
             REPOSITORY,
             "the name of a repository that a record was learned in",
         ),
+        (FILE_NAME, "a file that is a secret by its name"),
         (OPAQUE, "a file that cannot be looked into"),
     ];
     FORMS.iter().map(|rule| (rule.id, rule.what)).chain(rest)

@@ -46,16 +46,17 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?P<name>[A-Za-z0-9_.\x2d]{0,64}",
         r"(?:(?P<pw>passw(?:or)?d|passwd|passphrase|pwd|passcode)|secrets?|(?:^|[^A-Za-z])token|_token|[a-z]token|-token",
         r"|api[_\x2d. ]?key|apikey|(?:access|secret|private|auth|signing|encryption|master|account|client|license|service|shared)[_\x2d. ]?key",
-        r"|credentials?|auth[_\x2d]?token|client[_\x2d]?secret))",
-        r#"(?:['"`\]]{0,2})[ \t]{0,8}(?P<op>:=|=>|==?|:|[ \t]+)[ \t]{0,8}(?P<quote>["'`])?"#,
+        r"|credentials?|auth[_\x2d]?token|client[_\x2d]?secret)[A-Za-z0-9]{0,12}(?:[_\x2d.][A-Za-z0-9]{1,12}){0,2})",
+        r#"(?:['"`\]]{0,2})[ \t]{0,8}(?P<op>:=|=>|==?|:|>|[ \t]+)[ \t]{0,8}(?P<quote>["'`])?"#,
     ))
 });
 
-/// Names that end like one for a secret and are for something else.
+/// Names that look like one for a secret and are for something else.
 static PUBLIC_NAME: LazyLock<Regex> = LazyLock::new(|| {
-    compile(
-        r"(?i)(?:public|ssh|primary|foreign|sort|partition|cache|idempotency|next|page|continuation|cursor|csrf_cookie|pad|eos|bos|unk|mask|sep|cls|max|min|num)[_\x2d. ]?(?:key|tokens?)$",
-    )
+    compile(concat!(
+        r"(?i)(?:[_\x2d.]?(?:hash(?:ed|es)?|digest|ids?|names?|types?|kind|count|files?|paths?|folder|dir|ur[li]s?|ttl|expir\w*|len(?:gth)?|size|limit|index|prefix|suffix|format|algo(?:rithm)?|polic(?:y|ies)|fields?|labels?|hint|regex|pattern|placeholder|env|var|ref|arn|version|endpoint|header|scopes?|izer|ization|less|manager|provider|budget|usage|tree|stream|span)$|",
+        r"(?:public|ssh|primary|foreign|sort|partition|cache|idempotency|next|page|continuation|cursor|csrf_cookie|pad|eos|bos|unk|mask|sep|cls|max|min|num)[_\x2d. ]?(?:key|tokens?)$)",
+    ))
 });
 
 /// A word before a token that makes it a digest or a name of a commit.
@@ -152,7 +153,8 @@ fn value<'a>(text: &'a str, quote: Option<&str>) -> Option<&'a str> {
     let end = match quote {
         Some(quote) => window.find(|c: char| quote.contains(c) || c == '\n')?,
         None => {
-            let ends = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ',' | ';');
+            let ends =
+                |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ',' | ';' | '<');
             window
                 .find(ends)
                 .or((window.len() == text.len()).then_some(window.len()))?
@@ -192,10 +194,9 @@ fn is_secret_value(value: &str, quoted: bool, password: bool) -> bool {
         return false;
     }
     if password {
-        return value.len() >= 6
-            && letters > 0
-            && (digits > 0 || special > 0)
-            && !(is_wordy(value) && special == 0 && digits < 2);
+        // `newPassword2` is a variable where it stands bare, and a password where it is quoted.
+        let bare_word = !quoted && special == 0 && digits < 2 && is_wordy(value);
+        return value.len() >= 6 && letters > 0 && (digits > 0 || special > 0) && !bare_word;
     }
     let mixed = digits > 0 && letters > 0;
     if quoted {
@@ -204,7 +205,7 @@ fn is_secret_value(value: &str, quoted: bool, password: bool) -> bool {
         let shape = |b: u8| b.is_ascii_alphanumeric() || b"+/=_~!@#%^&*.-".contains(&b);
         value.len() >= 12
             && mixed
-            && digits >= 2
+            && (digits >= 2 || value.len() >= 16)
             && value.bytes().all(shape)
             && entropy(value) >= 3.0
             && !is_wordy(value)
@@ -573,11 +574,11 @@ mod tests {
             assert!(is_wordy(words), "{words}");
         }
         for noise in [
-            "wJalrXUtnFEMIK7MDENGbPxRfiCYzq8RtW2vL9aB",
-            "q8Zr1xVb2Nw7Kc5Ht9Lm3Yd6",
-            "5f8a-9c2b-11d7-zq3x-88kk",
+            ["wJalrXUtnFEMIK7MDENG", "bPxRfiCYzq8RtW2vL9aB"].concat(),
+            ["q8Zr1xVb2Nw7", "Kc5Ht9Lm3Yd6"].concat(),
+            ["5f8a-9c2b-11d7", "-zq3x-88kk"].concat(),
         ] {
-            assert!(!is_wordy(noise), "{noise}");
+            assert!(!is_wordy(&noise), "{noise}");
         }
         assert!((entropy("aaaa") - 0.0).abs() < 1e-9);
         assert!((entropy("abcd") - 2.0).abs() < 1e-9);
