@@ -223,6 +223,8 @@ fn occupied(
     findings: &mut Vec<Finding>,
 ) -> Result<bool, RunError> {
     let path = place.as_str();
+    // The index may have told already.
+    let told = findings.iter().any(|f| f.code == "history-changed");
     let mut add = |code: &str, message: String| {
         report(
             &registry.policy,
@@ -252,6 +254,7 @@ fn occupied(
         registry.policy.limits.file_bytes,
     ) {
         Ok(there) if there == bytes => Ok(true),
+        Ok(_) if told => Ok(false),
         Ok(there) => {
             add(
                 "history-changed",
