@@ -300,6 +300,10 @@ fn the_authors_own_records_stay() {
         {"id": "broken", "title": "No time", "summary": "s", "sourceType": "note", "timestamp": "yesterday",
          "impact": "positive", "xpAwarded": 5, "tags": []},
         17,
+        {"id": "half", "title": "Half", "summary": "Of both kinds.", "sourceType": "note", "portable": true,
+         "timestamp": "2026-01-01T00:00:00Z", "impact": "positive", "xpAwarded": 5, "tags": []},
+        {"id": "odd", "title": "t", "summary": "s", "sourceType": "note", "repoId": 17,
+         "timestamp": "2026-01-01T00:00:00Z", "impact": "positive", "xpAwarded": 5, "tags": []},
     ]);
     desk.put("memory-records.json", entries.to_string());
     let out = desk.import(&smith(), &["--format", "json"]);
@@ -324,7 +328,14 @@ fn the_authors_own_records_stay() {
     for entry in entries.as_array().unwrap() {
         assert!(records.as_array().unwrap().contains(entry), "{entry}");
     }
-    assert_eq!(records.as_array().unwrap().len(), 7);
+    assert_eq!(refused[2]["record"], "/5 odd");
+    assert_eq!(
+        refused[2]["reasons"],
+        json!([
+            "/repoId: expected null or an empty text in a record that is to be portable, found 17"
+        ])
+    );
+    assert_eq!(records.as_array().unwrap().len(), 9);
     let files = desk.files();
     assert_eq!(desk.import(&smith(), &[]).status, 1);
     assert_eq!(desk.files(), files);

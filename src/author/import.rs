@@ -371,11 +371,12 @@ impl Existing {
         };
         for (at, item) in items.into_iter().enumerate() {
             // What its author learned in a repository of their own is for an export or `acx learn` to deal with.
-            let own = |field: &str| {
-                item.get(field)
-                    .is_some_and(|v| !matches!(v.as_str(), Some("")) && !v.is_null())
-            };
-            let field_learned = own("repoId") || item.get("portable") == Some(&Json::Bool(false));
+            let repository = item
+                .get("repoId")
+                .and_then(Json::as_str)
+                .unwrap_or_default();
+            let field_learned =
+                !repository.trim().is_empty() || item.get("portable") == Some(&Json::Bool(false));
             if field_learned && *tier == Tier::Portable {
                 existing.kept.push(item);
                 continue;

@@ -93,21 +93,40 @@ impl Record {
     /// # Errors
     /// As [`Record::of_json`].
     pub fn of_entry(value: &Json) -> Result<Self, Vec<String>> {
-        if value.get("portable").is_some() || !value.is_object() {
+        let stated = value.get("portable");
+        if !value.is_object() || stated.is_some_and(|portable| *portable != Json::Bool(true)) {
             return Self::of_json(value);
         }
+        if let Some(found) = value.get("repoId").filter(|repo| {
+            !repo.is_null() && repo.as_str().is_none_or(|name| !name.trim().is_empty())
+        }) {
+            let found = shown(found);
+            return Err(vec![format!(
+                "/repoId: expected null or an empty text in a record that is to be portable, found {found}"
+            )]);
+        }
         let mut complete = value.clone();
+        if stated.is_none() {
+            for label in ["repoLabel", "projectLabel"] {
+                set(&mut complete, label, json!(PORTABLE_LABEL));
+            }
+        }
+        set(&mut complete, "repoId", Json::Null);
         for (name, filled) in [
             ("portable", json!(true)),
             ("zone", json!("rom")),
             ("codebaseFingerprint", Json::Null),
-            ("repoId", Json::Null),
-            ("repoLabel", json!(PORTABLE_LABEL)),
-            ("projectLabel", json!(PORTABLE_LABEL)),
         ] {
-            set(&mut complete, name, filled);
+            if value.get(name).is_none() {
+                set(&mut complete, name, filled);
+            }
         }
-        seal(&mut complete);
+        if value.get("artifactFingerprint").is_none() {
+            seal(&mut complete);
+        }
+        if complete == *value {
+            return Self::of_json(value);
+        }
         let mut record = Self::of_json(&complete)?;
         if let Ok(written) = strict::parse(&strict::canonical(value)) {
             record.complete = Some(std::mem::replace(&mut record.json, written));
