@@ -482,6 +482,44 @@ fn folders_that_are_no_skills_are_not_installed() {
     assert_eq!(names(&desk.agent().join("skills")), ["builds", "caches"]);
 }
 
+#[test]
+fn the_next_run_completes_one_that_was_killed() {
+    let builder = smith().with_memories(30);
+    let clean = Desk::new();
+    let start = std::time::Instant::now();
+    assert_eq!(clean.import(&builder, &[]).status, 0);
+    let whole = start.elapsed();
+    let expected = clean.files();
+    let desk = Desk::new();
+    fs::write(desk.folder.path().join("c.acx"), builder.build()).unwrap();
+    let mut stopped = 0;
+    for part in 0..24_u32 {
+        let _ = fs::remove_dir_all(desk.agent());
+        let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_acx"))
+            .args(["import", "c.acx", "--into", "agent"])
+            .current_dir(desk.folder.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(whole * part / 20);
+        run.kill().unwrap();
+        stopped += usize::from(!run.wait().unwrap().success());
+        // What is there is whole: each file is one of the clean run, or of a temporary name.
+        for (path, bytes) in desk.files() {
+            assert!(
+                path.contains("/.acx-tmp-") || expected.get(&path) == Some(&bytes),
+                "{path} after {part}/20"
+            );
+        }
+        let out = desk.import(&builder, &[]);
+        assert_eq!(out.status, 0, "{out:#?}");
+        let mut files = desk.files();
+        files.retain(|path, _| !path.contains("/.acx-tmp-"));
+        assert_eq!(files, expected);
+    }
+    assert!(stopped > 0, "no run was stopped");
+}
+
 // The merge as a function of sets.
 
 fn record(value: Value) -> Record {
