@@ -847,6 +847,20 @@ fn every_part_of_a_package_is_looked_through() {
 }
 
 #[test]
+fn text_in_an_old_encoding_is_text() {
+    let token = Noise::new(6).fill("«an:32»");
+    let mut text = b"Gr\xfc\xdfe: ".to_vec();
+    let offset = text.len();
+    text.extend(token.as_bytes());
+    let found = hits("a.txt", &text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].rule, found[0].offset), ("random-token", offset));
+    // Data that is no text is full of such tokens.
+    text.push(0);
+    assert!(hits("a.bin", &text).is_empty());
+}
+
+#[test]
 fn names_of_repositories_are_told_nowhere() {
     let found = secrets_of(|f| {
         f.put("STYLE.md", "As in Ridgeworks/Lakehouse-Prod, see there.\n");

@@ -238,20 +238,26 @@ impl Scrubber {
                 ));
             }
         }
-        // Tokens without a form are a matter of text; in other data anything looks random.
-        if let Ok(text) = std::str::from_utf8(bytes) {
+        // Tokens without a form are a matter of text; in other data anything looks random. Text in an old encoding is
+        // text between its odd bytes.
+        let text = if bytes.contains(&0) { &[] } else { bytes };
+        let mut from = 0;
+        for chunk in text.utf8_chunks() {
+            let text = chunk.valid();
             for token in tokens::find(text, lock_file) {
                 let (rule, range) = match token {
                     Token::Assignment(range) => (rules::ASSIGNMENT, range),
                     Token::Hex(range) => (rules::HEX, range),
                     Token::Random(range) => (rules::RANDOM, range),
                 };
+                let range = from + range.start..from + range.end;
                 if taken.len() <= MOST_HITS && !overlaps(&taken, &range) {
                     taken.push(range.clone());
                     found.push((range.start, rule, hidden(range.len())));
                 }
             }
-            self.home_folders(file, field, text);
+            self.home_folders(file, field, text, from);
+            from += text.len() + chunk.invalid().len();
         }
         self.repository_names(file, field, bytes, &mut found);
         found.sort();
@@ -297,7 +303,7 @@ impl Scrubber {
         }
     }
 
-    fn home_folders(&mut self, file: &str, field: &str, text: &str) {
+    fn home_folders(&mut self, file: &str, field: &str, text: &str, from: usize) {
         static HOME: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
             regex::Regex::new(
                 r"(?:/home/|/Users/|\b[A-Za-z]:\\{1,2}Users\\{1,2})(?P<user>[A-Za-z0-9._-]{2,64})",
@@ -317,7 +323,7 @@ impl Scrubber {
             {
                 continue;
             }
-            let start = captures.get(0).map_or(0, |m| m.start());
+            let start = from + captures.get(0).map_or(0, |m| m.start());
             self.warnings.push(Hit {
                 file: file.to_owned(),
                 field: field.to_owned(),
