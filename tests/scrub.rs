@@ -891,6 +891,25 @@ fn names_of_repositories_are_told_nowhere() {
             "repository-name"
         )]
     );
+    // However the repository is named there: as an address, as its owner and name, as a label.
+    let found = secrets_of(|f| {
+        f.edit("memory-records.json", |r| {
+            r[2]["repoId"] = "git@git.example.org:Ridge/Lake.git".into();
+            r[2]["projectLabel"] = "lake-prod".into();
+        });
+        f.put(
+            "STYLE.md",
+            "a https://git.example.org/ridge/lake b\nridge/lake, lake-prod\nlake is a word\n",
+        );
+    });
+    assert_eq!(
+        found,
+        [
+            at("STYLE.md", "", 10, "repository-name"),
+            at("STYLE.md", "", 39, "repository-name"),
+            at("STYLE.md", "", 51, "repository-name"),
+        ]
+    );
     // A plain word may be a word.
     let exported = export_of(|f| {
         f.edit("memory-records.json", |r| {
