@@ -268,6 +268,12 @@ fn what_was_learned_in_a_repository_stays_out_and_so_does_its_name() {
         exported.notes,
         ["memory-records.json: fields that are none of the format's are left out: privateNote"]
     );
+    // Nor is it in any hash: without the record the cartridge is the same.
+    let mut without = folder.clone();
+    without.edit("memory-records.json", |records| {
+        records.as_array_mut().unwrap().pop();
+    });
+    assert_eq!(crate::exported(&without).unwrap().bytes, exported.bytes);
     let payload = text(
         &exported.bytes,
         "SELECT payload FROM memory WHERE id = 'm1'",

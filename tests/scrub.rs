@@ -847,6 +847,20 @@ fn every_part_of_a_package_is_looked_through() {
 }
 
 #[test]
+fn text_in_an_old_encoding_is_text() {
+    let token = Noise::new(6).fill("«an:32»");
+    let mut text = b"Gr\xfc\xdfe: ".to_vec();
+    let offset = text.len();
+    text.extend(token.as_bytes());
+    let found = hits("a.txt", &text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].rule, found[0].offset), ("random-token", offset));
+    // Data that is no text is full of such tokens.
+    text.push(0);
+    assert!(hits("a.bin", &text).is_empty());
+}
+
+#[test]
 fn names_of_repositories_are_told_nowhere() {
     let found = secrets_of(|f| {
         f.put("STYLE.md", "As in Ridgeworks/Lakehouse-Prod, see there.\n");
@@ -876,6 +890,25 @@ fn names_of_repositories_are_told_nowhere() {
             26,
             "repository-name"
         )]
+    );
+    // However the repository is named there: as an address, as its owner and name, as a label.
+    let found = secrets_of(|f| {
+        f.edit("memory-records.json", |r| {
+            r[2]["repoId"] = "git@git.example.org:Ridge/Lake.git".into();
+            r[2]["projectLabel"] = "lake-prod".into();
+        });
+        f.put(
+            "STYLE.md",
+            "a https://git.example.org/ridge/lake b\nridge/lake, lake-prod\nlake is a word\n",
+        );
+    });
+    assert_eq!(
+        found,
+        [
+            at("STYLE.md", "", 10, "repository-name"),
+            at("STYLE.md", "", 39, "repository-name"),
+            at("STYLE.md", "", 51, "repository-name"),
+        ]
     );
     // A plain word may be a word.
     let exported = export_of(|f| {

@@ -84,7 +84,7 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// The package URL of a technology. A package URL is itself.
-pub fn package_url(technology: &str) -> String {
+pub(super) fn package_url(technology: &str) -> String {
     let lower = technology.trim().to_lowercase();
     if let Some((kind, rest)) = technology
         .trim()

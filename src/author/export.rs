@@ -20,7 +20,7 @@ use super::{capabilities, records, seal, skills};
 use crate::attest::PrivateKey;
 use crate::check::Settings;
 use crate::check::documents as names;
-use crate::container::Zone;
+use crate::container::{MemoryRow, Zone};
 use crate::finding::Finding;
 use crate::model::{
     ArtifactId, Coordinate, Digest, Json, KeyId, PublisherId, Timestamp, Version, json as strict,
@@ -183,7 +183,9 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
         id: manifest.id.clone(),
         version: manifest.version.clone(),
     };
-    let cartridge_id = cartridge_id(package, &coordinate, &signed_at);
+    let mut meta = metadata(&manifest, &coordinate, &signed_at);
+    let cartridge_id = cartridge_id(&coordinate, &meta, &files, &memory.rows);
+    meta.insert("acx.cartridge_id".to_owned(), cartridge_id.clone());
     let field_learned = memory
         .rows
         .iter()
@@ -199,7 +201,7 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
     files.insert(names::PACKAGE_SPEC.to_owned(), documents::pretty(&spec));
 
     let mut rows = Rows {
-        meta: metadata(&manifest, &coordinate, &cartridge_id, &signed_at),
+        meta,
         files,
         memory: memory.rows,
         objects: Vec::new(),
@@ -347,14 +349,21 @@ fn signing_time(manifest: &Manifest, now: &Timestamp) -> Result<Timestamp, Expor
     }
 }
 
-/// `<publisher>/<id>@<uuid>`: a UUID of version 8 made of everything that goes in, so that another package, version or
-/// time has another.
-fn cartridge_id(package: &Package, coordinate: &Coordinate, signed_at: &Timestamp) -> String {
-    let files: Vec<_> = package
-        .files()
+/// `<publisher>/<id>@<uuid>`: a UUID of version 8 made of everything that is published, so that another content or time
+/// has another. What stays at home is not in it: nobody could test guesses about it against the id.
+fn cartridge_id(
+    coordinate: &Coordinate,
+    meta: &BTreeMap<String, String>,
+    files: &BTreeMap<String, Vec<u8>>,
+    memory: &[(MemoryRow, String)],
+) -> String {
+    let files: Vec<_> = files
+        .iter()
         .map(|(name, data)| json!([name, Digest::of(data)]))
         .collect();
-    let content = json!([coordinate.to_string(), signed_at, files]);
+    let rom = memory.iter().filter(|(row, _)| row.zone == Zone::Rom);
+    let memory: Vec<&str> = rom.map(|(row, _)| row.oid.as_str()).collect();
+    let content = json!([coordinate.to_string(), meta, files, memory]);
     let mut bytes = *Digest::of(&strict::canonical(&content)).bytes();
     for (at, mask, bits) in [(6, 0x0f, 0x80), (8, 0x3f, 0x80)] {
         if let Some(byte) = bytes.get_mut(at) {
@@ -375,17 +384,16 @@ fn cartridge_id(package: &Package, coordinate: &Coordinate, signed_at: &Timestam
     )
 }
 
+/// Every metadata value but the cartridge's id and the manifest's hash, which follow from the rest.
 fn metadata(
     manifest: &Manifest,
     coordinate: &Coordinate,
-    cartridge_id: &str,
     created_at: &Timestamp,
 ) -> BTreeMap<String, String> {
     let canonical =
         |value: &serde_json::Value| String::from_utf8(strict::canonical(value)).unwrap_or_default();
     let values = [
         ("acx.spec_version", Some(SPEC_VERSION.to_owned())),
-        ("acx.cartridge_id", Some(cartridge_id.to_owned())),
         ("acx.created_at", Some(created_at.to_string())),
         (
             "acx.embedding_engine",

@@ -131,12 +131,14 @@ fn misspelt(object: &serde_json::Map<String, Json>, field: &str) -> Option<Strin
     if FIELDS.contains(&field) {
         return None;
     }
-    let near = FIELDS
-        .iter()
-        .find(|known| !object.contains_key(**known) && strsim::jaro_winkler(field, known) > 0.92)?;
+    let shown = shorten(field);
+    let near = FIELDS.iter().find(|known| {
+        known.len() > 4
+            && !object.contains_key(**known)
+            && strsim::damerau_levenshtein(&shown, known) <= 2
+    })?;
     Some(format!(
-        "{MANIFEST}: the field {:?} is left out; is {near:?} meant?",
-        shorten(field)
+        "{MANIFEST}: the field {shown:?} is left out; is {near:?} meant?"
     ))
 }
 

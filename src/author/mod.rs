@@ -1,7 +1,7 @@
 //! The other direction: making a cartridge of an agent package, and changing one on its owner's machine. What is
 //! signed stays as it is, and that is shown.
 
-pub mod capabilities;
+mod capabilities;
 pub mod codebase;
 mod documents;
 mod embed_dataset;

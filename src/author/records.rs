@@ -23,6 +23,12 @@ const TITLE: usize = 4_096;
 const SUMMARY: usize = 200_000;
 /// Tags of one record.
 const TAGS: usize = 256;
+/// The labels of every portable record.
+const PORTABLE: &str = "portable-core";
+/// The labels of every field-learned record.
+const FIELD_LEARNED: &str = "field-learned";
+/// Labels that tell nothing.
+const SENTINELS: [&str; 2] = [PORTABLE, FIELD_LEARNED];
 /// Problems that are listed; a broken file has as many as records.
 const LISTED: usize = 50;
 
@@ -161,17 +167,24 @@ pub(super) fn read(
     Ok(memory)
 }
 
-/// The names that would tell where a record was learned: its repository, and labels that look like one.
+/// The names that would tell where a record was learned: its repository, and labels that look like one. Of a record
+/// that names its repository, a label of one word with a hyphen and the like is a name as well.
 fn repositories(fields: &mut Fields<'_>, names: &mut BTreeSet<String>) {
     if fields.get("repoId").is_some_and(|v| !v.is_string()) {
         fields.wrong("repoId", "a text or null");
     }
     let text = |name: &str| fields.get(name).and_then(Json::as_str).map(str::trim);
     let repo = text("repoId").filter(|t| !t.is_empty());
+    let one_word = |label: &str| {
+        repo.is_some()
+            && label.contains(['-', '_', '.'])
+            && !label.contains(char::is_whitespace)
+            && !SENTINELS.contains(&label)
+    };
     let labels = ["repoLabel", "projectLabel"].into_iter().filter_map(text);
     names.extend(
         repo.into_iter()
-            .chain(labels.filter(|l| is_slug(l)))
+            .chain(labels.filter(|label| is_slug(label) || one_word(label)))
             .map(str::to_owned),
     );
 }
@@ -273,8 +286,8 @@ fn sealed(mut record: Map<String, Value>, codebase: Option<String>) -> (MemoryRo
             .to_owned()
     };
     let (zone, label) = match codebase {
-        Some(_) => (Zone::Save, "field-learned"),
-        None => (Zone::Rom, "portable-core"),
+        Some(_) => (Zone::Save, FIELD_LEARNED),
+        None => (Zone::Rom, PORTABLE),
     };
     if codebase.is_some() {
         record.insert("foreign".to_owned(), true.into());

@@ -11,7 +11,7 @@ mod allow;
 mod rules;
 mod tokens;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -23,6 +23,7 @@ pub(super) use allow::apply;
 pub use rules::{Rule, all as rules};
 use tokens::Token;
 
+use super::codebase;
 use super::package::Problem;
 
 /// Hits that are kept; a file of nothing but secrets has no end of them, and then nothing can be allowed.
@@ -102,41 +103,60 @@ static COMPILED: LazyLock<Option<Compiled>> = LazyLock::new(|| {
 /// Looks for secrets, and keeps what it found.
 #[derive(Debug, Default)]
 pub struct Scrubber {
-    repositories: Vec<String>,
     search: Option<AhoCorasick>,
+    /// For each name that is searched for, whether it blocks the export.
+    blocks: Vec<bool>,
     hits: Vec<Hit>,
     too_many: bool,
     warnings: Vec<Hit>,
 }
 
 impl Scrubber {
-    /// A scrubber that knows the names of repositories that must not be told.
+    /// A scrubber that knows the names of repositories that must not be told: as they are given, as `host/owner/name`
+    /// and as `owner/name`. A name alone may be a word, and is a warning.
     ///
     /// # Errors
     /// [`Problem`] where there are too many names to be searched for.
     pub fn new(repositories: &BTreeSet<String>) -> Result<Self, Problem> {
-        let repositories: Vec<String> = repositories
-            .iter()
-            .filter(|name| name.len() >= 3)
-            .cloned()
-            .collect();
+        let problem = |message: String| Problem::new(super::package::RECORDS, "", message);
         if repositories.len() > MOST_REPOSITORIES {
-            let message = format!("the records name more than {MOST_REPOSITORIES} repositories");
-            return Err(Problem::new(super::package::RECORDS, "", message));
+            return Err(problem(format!(
+                "the records name more than {MOST_REPOSITORIES} repositories"
+            )));
         }
+        // What blocks comes last, and so wins where a name is both.
+        let mut names: BTreeMap<String, bool> = BTreeMap::new();
+        let canonical: Vec<String> = repositories
+            .iter()
+            .map(|name| codebase::canonical_identity(name))
+            .collect();
+        for path in canonical.iter().filter(|path| path.contains('/')) {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            names.insert(name.to_owned(), false);
+        }
+        for path in &canonical {
+            let mut parts = path.rsplitn(3, '/');
+            if let (Some(name), Some(owner)) = (parts.next(), parts.next()) {
+                names.insert(format!("{owner}/{name}"), true);
+                names.insert(path.clone(), true);
+            }
+        }
+        for name in repositories {
+            let plain = name.len() < 12 && name.bytes().all(|b| b.is_ascii_alphabetic());
+            names.insert(name.to_lowercase(), !plain);
+        }
+        names.retain(|name, blocks| name.len() >= if *blocks { 3 } else { 5 });
         let search = AhoCorasick::builder()
             .ascii_case_insensitive(true)
-            .build(&repositories)
+            .build(names.keys())
             .map_err(|e| {
-                Problem::new(
-                    super::package::RECORDS,
-                    "",
-                    format!("the repositories' names cannot be searched for: {e}"),
-                )
+                problem(format!(
+                    "the repositories' names cannot be searched for: {e}"
+                ))
             })?;
         Ok(Self {
-            search: (!repositories.is_empty()).then_some(search),
-            repositories,
+            search: (!names.is_empty()).then_some(search),
+            blocks: names.into_values().collect(),
             ..Self::default()
         })
     }
@@ -238,20 +258,26 @@ impl Scrubber {
                 ));
             }
         }
-        // Tokens without a form are a matter of text; in other data anything looks random.
-        if let Ok(text) = std::str::from_utf8(bytes) {
+        // Tokens without a form are a matter of text; in other data anything looks random. Text in an old encoding is
+        // text between its odd bytes.
+        let text = if bytes.contains(&0) { &[] } else { bytes };
+        let mut from = 0;
+        for chunk in text.utf8_chunks() {
+            let text = chunk.valid();
             for token in tokens::find(text, lock_file) {
                 let (rule, range) = match token {
                     Token::Assignment(range) => (rules::ASSIGNMENT, range),
                     Token::Hex(range) => (rules::HEX, range),
                     Token::Random(range) => (rules::RANDOM, range),
                 };
+                let range = from + range.start..from + range.end;
                 if taken.len() <= MOST_HITS && !overlaps(&taken, &range) {
                     taken.push(range.clone());
                     found.push((range.start, rule, hidden(range.len())));
                 }
             }
-            self.home_folders(file, field, text);
+            self.home_folders(file, field, text, from);
+            from += text.len() + chunk.invalid().len();
         }
         self.repository_names(file, field, bytes, &mut found);
         found.sort();
@@ -260,7 +286,7 @@ impl Scrubber {
         }
     }
 
-    /// Names that tell where a record was learned. A plain word may be a word, so that one is a warning.
+    /// Names that tell where a record was learned. Of names within each other the longest counts.
     fn repository_names(
         &mut self,
         file: &str,
@@ -270,34 +296,41 @@ impl Scrubber {
     ) {
         let Some(search) = &self.search else { return };
         let word = |b: Option<&u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-        for m in search.find_overlapping_iter(bytes) {
-            if found.len() > MOST_HITS {
-                break;
-            }
-            let before = m.start().checked_sub(1).and_then(|at| bytes.get(at));
-            if word(before) || word(bytes.get(m.end())) {
+        let mut matches: Vec<(bool, Range<usize>)> = search
+            .find_overlapping_iter(bytes)
+            .filter(|m| {
+                let before = m.start().checked_sub(1).and_then(|at| bytes.get(at));
+                !word(before) && !word(bytes.get(m.end()))
+            })
+            .map(|m| {
+                let blocks = self.blocks.get(m.pattern().as_usize()) == Some(&true);
+                (blocks, m.range())
+            })
+            .take(MOST_HITS + 1)
+            .collect();
+        self.too_many |= matches.len() > MOST_HITS;
+        matches.sort_by_key(|(blocks, range)| (!blocks, range.start, std::cmp::Reverse(range.end)));
+        let mut kept: Vec<Range<usize>> = Vec::new();
+        for (blocks, range) in matches {
+            if overlaps(&kept, &range) {
                 continue;
             }
-            let name = self
-                .repositories
-                .get(m.pattern().as_usize())
-                .map_or("", String::as_str);
-            let plain = name.len() < 12 && name.bytes().all(|b| b.is_ascii_alphabetic());
-            if !plain {
-                found.push((m.start(), rules::REPOSITORY, hidden(m.len())));
+            if blocks {
+                found.push((range.start, rules::REPOSITORY, hidden(range.len())));
             } else if self.warnings.len() < MOST_WARNINGS {
                 self.warnings.push(Hit {
                     file: file.to_owned(),
                     field: field.to_owned(),
-                    offset: m.start(),
+                    offset: range.start,
                     rule: rules::REPOSITORY,
-                    sample: hidden(m.len()),
+                    sample: hidden(range.len()),
                 });
             }
+            kept.push(range);
         }
     }
 
-    fn home_folders(&mut self, file: &str, field: &str, text: &str) {
+    fn home_folders(&mut self, file: &str, field: &str, text: &str, from: usize) {
         static HOME: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
             regex::Regex::new(
                 r"(?:/home/|/Users/|\b[A-Za-z]:\\{1,2}Users\\{1,2})(?P<user>[A-Za-z0-9._-]{2,64})",
@@ -317,7 +350,7 @@ impl Scrubber {
             {
                 continue;
             }
-            let start = captures.get(0).map_or(0, |m| m.start());
+            let start = from + captures.get(0).map_or(0, |m| m.start());
             self.warnings.push(Hit {
                 file: file.to_owned(),
                 field: field.to_owned(),
