@@ -638,6 +638,25 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
+fn an_id_never_becomes_a_path() {
+    let mut folder = Folder::whole();
+    folder.edit("memory-records.json", |r| {
+        r[0]["id"] = "../../Evil id".into()
+    });
+    let exported = exported(&folder).unwrap();
+    let rows = text(
+        &exported.bytes,
+        "SELECT json_extract(payload, '$.id'), json_extract(payload, '$.markdownPath') FROM memory ORDER BY id",
+    );
+    let some = |t: &str| Some(t.to_owned());
+    assert_eq!(
+        rows[0],
+        [some("../../Evil id"), some("knowledge/evil-id.md")]
+    );
+    assert_eq!(rows[1], [some("m1"), some("knowledge/m1.md")]);
+}
+
+#[test]
 fn own_harness_and_policy_travel_as_they_are() {
     let mut folder = Folder::whole();
     let harness = support::documents::harness();

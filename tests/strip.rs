@@ -291,6 +291,39 @@ fn an_embedded_dataset_goes_with_what_says_that_it_is_there() {
 }
 
 #[test]
+fn statistics_of_what_was_there_go_too() {
+    let mut builder = used();
+    builder.sql("ANALYZE; INSERT INTO sqlite_stat1 VALUES ('memory', 'memory_zone_fp', 'seen in a codebase');");
+    let bytes = builder.build();
+    let seen = |bytes: &[u8]| bytes.windows(18).any(|w| w == b"seen in a codebase");
+    assert!(seen(&bytes));
+    assert!(!seen(&strip(&bytes, &now()).unwrap().bytes.unwrap()));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+    /// Whatever is done to a file, what comes out is what was signed, or nothing does.
+    #[test]
+    fn a_damaged_file_gives_what_was_signed_or_nothing(at in 0.0..1.0_f64, byte in 0..=255_u8) {
+        static BUILT: std::sync::LazyLock<(Vec<u8>, String)> = std::sync::LazyLock::new(|| {
+            let built = used().build_whole();
+            (built.bytes, built.manifest_hash)
+        });
+        let (bytes, hash) = &*BUILT;
+        let mut damaged = bytes.clone();
+        let at = (at * damaged.len() as f64) as usize;
+        damaged[at] = byte;
+        if let Ok(stripped) = strip(&damaged, &now())
+            && let Ok(bytes) = stripped.bytes
+        {
+            assert_eq!((&stripped.before.to_string(), &stripped.after.to_string()), (hash, hash));
+            assert!(!bytes.windows(SECRET.len()).any(|w| w == SECRET.as_bytes()));
+        }
+    }
+}
+
+#[test]
 fn a_skill_of_the_save_zone_takes_its_index_row_with_it() {
     let mut builder = used();
     builder.sql(

@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::codebase::{self, Salt};
 use super::fields::{Fields, parse};
+use super::manifest::slug;
 use super::package::{Package, Problem, RECORDS};
+use super::skills::is_portable;
 use crate::check::memory_fingerprint;
 use crate::container::{Limits, MemoryRow, Zone};
 use crate::model::{Digest, Json, Timestamp, json as strict, shorten};
@@ -258,6 +260,12 @@ fn content(fields: &mut Fields<'_>) -> Map<String, Value> {
         Some("imported") => "imported",
         _ => "native",
     };
+    // Hosts make a file of this name: an id that is no safe name gives one that is.
+    let page = if is_portable(&id) {
+        id.clone()
+    } else {
+        slug(&id)
+    };
     let value = json!({
         "id": id,
         "title": title,
@@ -268,7 +276,7 @@ fn content(fields: &mut Fields<'_>) -> Map<String, Value> {
         "xpAwarded": xp.unwrap_or_default() as i64,
         "tags": tags,
         "origin": origin,
-        "markdownPath": format!("knowledge/{id}.md"),
+        "markdownPath": format!("knowledge/{page}.md"),
     });
     match value {
         Value::Object(content) => content,

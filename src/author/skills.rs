@@ -111,7 +111,7 @@ fn skill_path(skill: &str) -> String {
 }
 
 /// `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`
-fn is_portable(part: &str) -> bool {
+pub(super) fn is_portable(part: &str) -> bool {
     let rest = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     part.len() <= 128
         && part

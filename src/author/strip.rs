@@ -123,6 +123,10 @@ fn without_save(bytes: &[u8]) -> rusqlite::Result<(Vec<u8>, Removed)> {
         &format!("DELETE FROM acx_skill WHERE {key} GLOB 'save/*'"),
         [],
     )?;
+    // ANALYZE keeps samples of what was in the tables.
+    for name in names(&db, "sqlite_stat[1-4]")? {
+        db.execute(&format!("DELETE FROM {name}"), [])?;
+    }
     db.execute(
         "DELETE FROM cartridge WHERE key = 'acx.save_codebase_fingerprint'",
         [],
@@ -142,26 +146,29 @@ fn without_save(bytes: &[u8]) -> rusqlite::Result<(Vec<u8>, Removed)> {
 /// Removes the vectors of the SAVE zone. Those of a virtual table lie in its shadow tables, without their zone; they
 /// are derived, and a host makes them anew, so all of them go.
 fn remove_vectors(db: &Connection) -> rusqlite::Result<usize> {
-    let mut shadows: Vec<String> = db
-        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'vectors_*'")?
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+    let shadows = names(db, "vectors_*")?;
     if shadows.is_empty() {
         return db.execute("DELETE FROM vectors WHERE zone = 'save'", []);
     }
-    // Which tables there may be was checked when the file was read; `vectors_info` describes the others.
-    shadows.retain(|name| {
-        name != "vectors_info"
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-    });
     let mut rows = 0;
-    for name in shadows {
+    // `vectors_info` describes the others.
+    for name in shadows.iter().filter(|name| *name != "vectors_info") {
         let removed = db.execute(&format!("DELETE FROM {name}"), [])?;
         if name == "vectors_rowids" {
             rows = removed;
         }
     }
     Ok(rows)
+}
+
+/// The tables whose names are like this. Which there may be was checked when the file was read; all of them are plain
+/// words.
+fn names(db: &Connection, like: &str) -> rusqlite::Result<Vec<String>> {
+    let mut names: Vec<String> = db
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ?1")?
+        .query_map([like], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+    names.retain(|name| name.bytes().all(plain));
+    Ok(names)
 }
