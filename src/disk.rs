@@ -88,7 +88,8 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, ReadError> {
 }
 
 /// Replaces a file in one step: written beside it, synced, renamed, the folder synced. A killed run leaves the old
-/// file or the new one. A link in the file's place is refused.
+/// file or the new one. A link in the file's place is refused. Who may read the old file may read the new one, and
+/// nobody else.
 ///
 /// # Errors
 /// Whatever the system says, and `InvalidInput` for something that is no ordinary file.
@@ -105,21 +106,52 @@ pub fn replace_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn swap_in(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
+    let mode = match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "its place is taken by something that is no ordinary file",
             ));
         }
-        Ok(_) => {}
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Ok(metadata) => Some(metadata.permissions()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         Err(e) => return Err(e),
+    };
+    let (temporary, folder) = stage(path, bytes, sync)?;
+    if let Some(mode) = mode.filter(|_| cfg!(unix)) {
+        temporary.as_file().set_permissions(mode)?;
     }
-    let folder = path
-        .parent()
+    temporary.persist(path).map_err(|e| e.error)?;
+    if sync { sync_folder(folder) } else { Ok(()) }
+}
+
+/// Writes a file that must not be there yet, in one step, as [`replace`] does.
+///
+/// # Errors
+/// `AlreadyExists` where anything has its place, a link among it, or whatever the system says.
+pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let (temporary, folder) = stage(path, bytes, true)?;
+    temporary.persist_noclobber(path).map_err(|e| e.error)?;
+    sync_folder(folder)
+}
+
+/// The folder that a path is in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent()
         .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+        .unwrap_or(Path::new("."))
+}
+
+/// The bytes in a file of a temporary name in the folder that `path` is in.
+fn stage<'a>(
+    path: &'a Path,
+    bytes: &[u8],
+    sync: bool,
+) -> io::Result<(tempfile::NamedTempFile, &'a Path)> {
+    let folder = folder_of(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY);
     #[cfg(unix)]
@@ -135,8 +167,27 @@ fn swap_in(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     if sync {
         temporary.as_file().sync_all()?;
     }
-    temporary.persist(path).map_err(|e| e.error)?;
-    if sync { sync_folder(folder) } else { Ok(()) }
+    Ok((temporary, folder))
+}
+
+/// Holds off other runs of this program that read, change and replace what is in this folder, until the value is
+/// dropped. `None` where the file system has no such locks: then the last one wins.
+pub fn lock_folder(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
+/// What SQLite keeps beside a database that is in use, or was when its program stopped. The database without it is
+/// not whole, and it would be applied to whatever takes the database's place.
+pub fn unfinished(database: &Path) -> Option<std::path::PathBuf> {
+    ["-wal", "-journal"].iter().find_map(|suffix| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(suffix);
+        let file = std::path::PathBuf::from(name);
+        let found = file.symlink_metadata().ok()?;
+        (!found.is_file() || found.len() > 0).then_some(file)
+    })
 }
 
 /// Removes what a killed run of [`replace`] left, so that it does not pile up. What cannot be removed stays: it harms

@@ -88,6 +88,19 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// The folder that it is in.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a registry in a commit, into which nothing is written this way.
+    pub fn folder(&self) -> Result<&Path, ConfigError> {
+        match &self.source {
+            Source::Folder(root) => Ok(root),
+            Source::Tree { .. } => Err(error("", "expected a registry in a folder, found one in a commit")),
+        }
+    }
+}
+
 /// The lifecycle ledger of a registry, or no entries.
 ///
 /// # Errors

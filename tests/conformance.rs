@@ -11,6 +11,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use serde_json::Value;
 use support::registry::{read_json, run_acx, shared};
@@ -116,4 +117,53 @@ fn order_of_utf16_is_a_warning() {
         .iter()
         .any(|f| f["code"] == "integrity-utf16-order" && f["severity"] == "warning");
     assert!(told, "{findings:#?}");
+}
+
+/// What the gate accepts is published, taken in and taught; what it refuses leaves every file as it was.
+#[test]
+fn each_case_is_published_imported_and_taught_or_left_alone() {
+    let Some(folder) = shared("conformance") else {
+        return;
+    };
+    let home = tempfile::tempdir().unwrap();
+    let at = |path: &str| home.path().join(path);
+    let lesson = serde_json::json!({
+        "id": "a-new-lesson", "title": "T", "summary": "S", "sourceType": "note", "impact": "neutral",
+        "timestamp": "2026-08-01T10:00:00Z", "xpAwarded": 1, "tags": [],
+    });
+    fs::write(at("r.json"), lesson.to_string()).unwrap();
+    fs::write(at("salt"), [1; 32]).unwrap();
+    let mut wrong = Vec::new();
+    let expected = read_json(&folder.join("expected.json"));
+    for case in expected.as_array().unwrap() {
+        let name = case["case"].as_str().unwrap();
+        let bytes = fs::read(folder.join(format!("{name}.acx"))).unwrap();
+        fs::write(at("c.acx"), &bytes).unwrap();
+        fs::create_dir_all(at("registry/cartridges")).unwrap();
+        let run = |line: &str| {
+            let args: Vec<&str> = line.split(' ').collect();
+            run_acx(&args, home.path(), home.path(), &[])
+        };
+        let accepted = case["verdict"] == "accept";
+        // What one installation learned is for its owner to use, and for no registry.
+        let is_private = case["family"] == "save-zone";
+        let published = run("publish c.acx registry");
+        let imported = run("import c.acx --into agent");
+        let learned = run("learn c.acx --record r.json --repo https://example.com/a/b --salt salt");
+        let usable = i32::from(!accepted && !is_private);
+        let got = [published.status, imported.status, learned.status];
+        if got != [i32::from(!accepted), usable, usable] {
+            wrong.push(format!("{name}: {got:?} {imported:#?} {learned:#?}"));
+        }
+        let written = fs::read_dir(at("registry/cartridges")).unwrap().count();
+        if (written == 1) != accepted || at("agent").exists() != (usable == 0) {
+            wrong.push(format!("{name}: wrote what it should not, or did not"));
+        }
+        if (fs::read(at("c.acx")).unwrap() != bytes) != (usable == 0) {
+            wrong.push(format!("{name}: the cartridge is not as it should be"));
+        }
+        fs::remove_dir_all(at("registry")).unwrap();
+        let _ = fs::remove_dir_all(at("agent"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -10,9 +10,12 @@
     missing_docs
 )]
 
+#[path = "support/python.rs"]
+mod python;
+
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -27,48 +30,6 @@ use arrow::array::{
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Float32Type, Int32Type, Schema};
 use serde_json::{Value, json};
-
-/// A Python with the readers installed, in a virtual environment that is made once.
-fn python() -> Result<PathBuf, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let requirements = root.join("tests/interop/requirements.txt");
-    let venv = std::env::var_os("ACX_INTEROP_VENV").map_or_else(
-        || Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("interop-venv"),
-        PathBuf::from,
-    );
-    let python = venv.join(if cfg!(windows) {
-        "Scripts/python.exe"
-    } else {
-        "bin/python"
-    });
-    let run = |command: &mut Command| match command.output() {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!(
-            "{command:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        )),
-        Err(error) => Err(format!("{command:?}: {error}")),
-    };
-    let ready = || {
-        let readers = "import lance, lancedb, pyarrow, numpy";
-        run(Command::new(&python).args(["-c", readers]))
-    };
-    if ready().is_err() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
-        let mut pip = Command::new(&python);
-        pip.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "-r",
-        ]);
-        run(pip.arg(requirements))?;
-        ready()?;
-    }
-    Ok(python)
-}
 
 /// Numbers that are the same on every run (xorshift64*).
 struct Random(u64);
@@ -360,7 +321,7 @@ fn texts() -> Vec<String> {
 
 #[test]
 fn readers_agree() {
-    let python = match python() {
+    let python = match python::python() {
         Ok(python) => python,
         Err(why) => {
             let required = ["CI", "ACX_REQUIRE_INTEROP"]

@@ -14,23 +14,24 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use support::registry::{copy_tree, run_acx};
+use support::registry::run_acx;
 
-/// The commands in the README's `sh` blocks.
-fn commands() -> Vec<String> {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"))
-        .expect("the README");
-    let mut commands = Vec::new();
+/// The lines in a document's blocks of this language.
+fn blocks(document: &str, language: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document))
+        .expect("the document");
+    let start = format!("```{language}");
+    let mut lines = Vec::new();
     let mut inside = false;
-    for line in readme.lines() {
+    for line in text.lines() {
         match line {
-            "```sh" => inside = true,
             "```" => inside = false,
-            line if inside && !line.trim().is_empty() => commands.push(line.to_owned()),
+            line if line == start => inside = true,
+            line if inside && !line.trim().is_empty() => lines.push(line.to_owned()),
             _ => {}
         }
     }
-    commands
+    lines
 }
 
 /// Splits at spaces outside double quotes.
@@ -71,17 +72,18 @@ fn every_command_works() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let folder = home.path().join("work");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/example-registry");
-    copy_tree(&example, &folder.join("tests/example-registry"));
-    // The reader's own registry: pushed to, never built.
-    let own = folder.join("my-registry");
-    copy_tree(&example, &own);
-    fs::remove_file(own.join("index.json")).expect("the example has an index");
-    let cartridge = own.join("cartridges/com.example.docs/scribe/0.3.0/cartridge.acx");
-    fs::copy(&cartridge, folder.join("cartridge.acx")).expect("the example has a cartridge");
+    fs::create_dir_all(&folder).expect("a new folder");
+    let cartridge = example.join("cartridges/com.example.docs/scribe/0.3.0/cartridge.acx");
+    let bytes = fs::read(&cartridge).expect("the example has a cartridge");
+    fs::write(folder.join("cartridge.acx"), bytes).expect("a new file");
+    let lesson = blocks("README.md", "json").join("\n");
+    fs::write(folder.join("lesson.json"), lesson).expect("a new file");
+
+    support::package::Folder::whole().write(&folder.join("my-agent"));
 
     let mut keyid = String::new();
     let mut run = 0;
-    for command in commands() {
+    for command in blocks("README.md", "sh") {
         // The gate runs these two itself: `.ci/run` takes the first from the README and installs by the second.
         if command == "cargo test --locked" || command == "cargo install --locked --path ." {
             continue;
@@ -113,15 +115,59 @@ fn every_command_works() {
                 .find_map(|l| l.strip_prefix("keyid: "))
                 .expect("a key id");
             line.clone_into(&mut keyid);
-            // As the README says: pin it.
-            let policy = format!(
-                "[registry]\nid = \"com.example.agents\"\n\n[index]\nkeys = [\"{keyid}\"]\n"
-            );
-            fs::write(own.join("acx-registry.toml"), policy).expect("a new file");
         }
         run += 1;
     }
-    assert!(run >= 12, "the README has {run} commands");
+    assert!(run >= 20, "the README has {run} commands");
+    for made in [
+        "demo/index.json",
+        "my-registry/cartridges/com.example.docs/scribe/0.3.0/README.md",
+        "my-agent/memory-records.json",
+        "installation.salt",
+    ] {
+        assert!(folder.join(made).is_file(), "{made}");
+    }
+}
+
+/// The README that `acx init` puts into a registry, in one that it made.
+#[test]
+fn every_command_of_a_registrys_readme_works() {
+    let home = tempfile::tempdir().expect("a temporary folder");
+    let out = run_acx(
+        &["init", "demo", "--example"],
+        home.path(),
+        home.path(),
+        &[],
+    );
+    assert_eq!(out.status, 0, "{out:#?}");
+    let folder = home.path().join("demo");
+    let policy = fs::read_to_string(folder.join("acx-registry.toml")).expect("a policy");
+    let keyid = policy
+        .lines()
+        .find_map(|l| l.strip_prefix("keys = [\"")?.strip_suffix("\"]"));
+    let keyid = keyid.expect("a pinned key");
+    let commands = blocks("registry-template/README.md", "sh");
+    assert_eq!(commands.len(), 8);
+    for command in commands {
+        if command.starts_with("acx export") {
+            // What an author adds to what was taken in.
+            let manifest = home.path().join("my-agent/manifest.json");
+            fs::write(manifest, r#"{"name": "My Agent"}"#).expect("a new file");
+        }
+        let command = command
+            .replace(
+                "<publisher>/<id>/<version>",
+                "com.example.ada/build-smith/1.0.0",
+            )
+            .replace("ed25519:…", keyid);
+        let words = words(&command);
+        let args: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let output = run_acx(&args, &folder, home.path(), &[]);
+        assert_eq!(output.status, 0, "{command}: {output:#?}");
+    }
+    let mine = "cartridges/io.github.you/my-agent/1.0.0/cartridge.acx";
+    let index = fs::read_to_string(folder.join("index.json")).expect("an index");
+    assert!(index.contains(mine), "{index}");
 }
 
 #[test]

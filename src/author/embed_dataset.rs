@@ -11,7 +11,7 @@ use crate::policy::TrustRegistry;
 /// Where the dataset stands in the archive.
 pub const PLACE: &str = "save/vectors/memories.lance";
 /// Bit 0 of the last byte of user_version: a SAVE zone is present.
-const SAVE_FLAG: i64 = 1;
+pub(super) const SAVE_FLAG: i64 = 1;
 
 /// A cartridge with its dataset inside.
 #[derive(Debug)]

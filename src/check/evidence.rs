@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use crate::attest::{self, Envelope, PublicKey, SignatureError, Statement};
-use crate::container::{Cartridge, SignatureRow, Zone};
+use crate::container::{Cartridge, ObjectRow, SignatureRow, Zone};
 use crate::model::{Digest, KeyId, PublisherId, Timestamp, Trust, json, shorten};
 use crate::policy::TrustRegistry;
 
@@ -193,7 +193,7 @@ pub fn gather(
     objects(&mut g);
     coverage(&mut g);
     derived(&mut g);
-    let manifest = Manifests::of(cartridge);
+    let manifest = Manifests::of(&cartridge.objects);
     let row = newest(&mut g);
     let signed = row.and_then(|row| signature(&mut g, row, &manifest, trust, now));
     recorded_hash(&mut g, &manifest, row, signed.as_ref());
@@ -233,11 +233,36 @@ fn live_digest(cartridge: &Cartridge, source_ref: &str) -> Option<Digest> {
         Some(("capability", id)) => cartridge
             .capability(id)
             .map(|row| Digest::of(row.json.as_bytes())),
-        Some(("cartridge", key)) => cartridge
-            .meta(key)
-            .map(|value| Digest::of(&json::canonical(&json!({"key": key, "value": value})))),
+        Some(("cartridge", key)) => cartridge.meta(key).map(|value| metadata_digest(key, value)),
         _ => cartridge.file(source_ref).map(|file| file.digest),
     }
+}
+
+/// The digest of a metadata entry: of the canonical `{key, value}`.
+pub(crate) fn metadata_digest(key: &str, value: &str) -> Digest {
+    Digest::of(&json::canonical(&json!({"key": key, "value": value})))
+}
+
+/// The hash of the ROM manifest with every digest taken from the live content, whatever the object rows say; and
+/// whether it is this signed one, in either order.
+pub(crate) fn live_manifest(cartridge: &Cartridge, signed: Option<&Digest>) -> (Digest, bool) {
+    let live = |object: &ObjectRow| ObjectRow {
+        oid: live_digest(cartridge, &object.source_ref)
+            .map_or_else(|| "absent".to_owned(), |digest| digest.to_string()),
+        ..object.clone()
+    };
+    let objects: Vec<ObjectRow> = cartridge.objects.iter().map(live).collect();
+    let manifests = Manifests::of(&objects);
+    match signed {
+        Some(signed) if manifests.is(signed) => (*signed, true),
+        _ => (manifests.code_point, false),
+    }
+}
+
+/// Whether a second file of signed bytes may not stand under this name: hosts read it by its name.
+pub(crate) fn is_meaningful(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower.ends_with("/skill.md") || SPEC_PATHS.contains(&lower.as_str())
 }
 
 /// Step 1, first half: every ROM object against its live source.
@@ -287,10 +312,7 @@ fn coverage(g: &mut Gathering<'_>) {
                 "the signature does not cover this file: no object names it",
             ),
             Some(other) => {
-                let lower = file.name.to_ascii_lowercase();
-                let meaningful =
-                    lower.ends_with("/skill.md") || SPEC_PATHS.contains(&lower.as_str());
-                let kind = if meaningful {
+                let kind = if is_meaningful(&file.name) {
                     IssueKind::Alias
                 } else {
                     IssueKind::SharedContent
@@ -387,30 +409,30 @@ fn derived(g: &mut Gathering<'_>) {
 }
 
 /// Step 2: the manifest's hash in both orders, and the facts that a predicate repeats.
-struct Manifests {
-    code_point: Digest,
+pub(crate) struct Manifests {
+    /// The hash of the manifest in code point order: what a signer signs.
+    pub(crate) code_point: Digest,
     /// Where sorting by UTF-16 code units gives another order.
     utf16: Option<Digest>,
-    objects: u64,
-    checksum: Digest,
+    /// How many objects the manifest names.
+    pub(crate) objects: u64,
+    /// The predicate's `checksumHash`.
+    pub(crate) checksum: Digest,
 }
 
 impl Manifests {
-    fn of(cartridge: &Cartridge) -> Self {
-        // `Cartridge::objects` is in code point order already: the order of UTF-8 bytes is that of code points.
-        let rom: Vec<_> = cartridge
-            .objects
-            .iter()
-            .filter(|o| o.zone == Zone::Rom)
-            .collect();
-        let hash = |objects: &[&crate::container::ObjectRow]| {
+    /// Of the ROM rows among these, which are in the order of (kind, source_ref, oid), as [`Cartridge::objects`] is:
+    /// the order of UTF-8 bytes is that of code points.
+    pub(crate) fn of(objects: &[ObjectRow]) -> Self {
+        let rom: Vec<_> = objects.iter().filter(|o| o.zone == Zone::Rom).collect();
+        let hash = |objects: &[&ObjectRow]| {
             let list: Vec<_> = objects
                 .iter()
                 .map(|o| json!({"sourceRef": o.source_ref, "oid": o.oid, "canon": o.canon, "sz": o.sz}))
                 .collect();
             Digest::of(&json::canonical(&list))
         };
-        let utf16_key = |o: &&crate::container::ObjectRow| -> (Vec<u16>, Vec<u16>) {
+        let utf16_key = |o: &&ObjectRow| -> (Vec<u16>, Vec<u16>) {
             (
                 o.kind.encode_utf16().collect(),
                 o.source_ref.encode_utf16().collect(),

@@ -3,7 +3,7 @@
 //! A rule is declared once, with everything about it; adding one is its file, its `mod` line and its line in
 //! [`RULES`].
 
-mod documents;
+pub(crate) mod documents;
 mod engine;
 mod evidence;
 mod rule;
@@ -11,8 +11,9 @@ mod rules;
 
 pub use documents::{Documents, Engine};
 pub use engine::{Checked, Settings, check, rule};
-pub(crate) use evidence::origin;
-pub use evidence::{Evidence, Issue, IssueKind, Signed, gather};
+pub(crate) use evidence::{Manifests, is_meaningful, live_manifest, metadata_digest, origin};
+pub use evidence::{COVERED_KEYS, Evidence, Issue, IssueKind, PREDICATE_TYPE, Signed, gather};
 pub(crate) use rule::table;
 pub use rule::{CapabilityItem, Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 pub use rules::RULES;
+pub(crate) use rules::{capability_id, memory_fingerprint, skill_frontmatter};

@@ -276,18 +276,8 @@ pub(super) fn options<'a>(
     jobs: usize,
 ) -> BuildOptions<'a> {
     BuildOptions {
-        mode: Mode::Write,
-        fail_on_reject: false,
-        resign: false,
-        new_chain: false,
-        allow_shrink: false,
         jobs,
-        now,
-        key,
-        base: None,
-        checkout: None,
-        cache: None,
-        expired: &acx_registry::git::unbounded,
+        ..BuildOptions::new(Mode::Write, now, key)
     }
 }
 

@@ -3,12 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use acx_registry::attest::PrivateKey;
+use acx_registry::author::codebase::{SALT_BYTES, Salt};
+use acx_registry::disk;
 use acx_registry::git::ObjectFolders;
 use acx_registry::keys;
 use acx_registry::model::Timestamp;
 use acx_registry::report::escape;
 
 use super::{Failure, output};
+
+/// Bytes of a salt's file.
+const LONGEST_SALT: u64 = 4096;
 
 /// The run's one time: now, or `SOURCE_DATE_EPOCH` in seconds.
 pub fn now() -> Result<Timestamp, Failure> {
@@ -122,8 +127,68 @@ pub fn load_key(file: &Path) -> Result<PrivateKey, Failure> {
 
 /// Makes a key in a file that is not there yet.
 pub fn create_key(file: &Path) -> Result<PrivateKey, Failure> {
-    let mut seed = [0; 32];
-    getrandom::fill(&mut seed)
+    Ok(keys::create(file, &random()?)?)
+}
+
+/// Reads an installation's salt, and says so where others may read it too or git may take it; `None` where it is
+/// absent.
+pub fn load_salt(file: &Path) -> Result<Option<Salt>, Failure> {
+    let shown = escape(&file.to_string_lossy());
+    let bytes = match disk::read(file, LONGEST_SALT) {
+        Ok(bytes) => bytes,
+        Err(e) if e.is_absent() => return Ok(None),
+        Err(e) => return Err(Failure(format!("--salt: {shown}: {e}"))),
+    };
+    if keys::is_exposed(file) {
+        output::error(&format!(
+            "warning: {shown} can be read by others than its owner; run `chmod 600` on it\n"
+        ));
+    }
+    if let Some(tree) = work_tree(file) {
+        output::error(&format!(
+            "warning: {shown} is in a git work tree ({}); never commit it\n",
+            escape(&tree.to_string_lossy())
+        ));
+    }
+    let found = bytes.len();
+    let salt = Salt::new(bytes).ok_or_else(|| {
+        Failure(format!(
+            "--salt: {shown}: expected {SALT_BYTES} bytes or more, found {found}"
+        ))
+    })?;
+    Ok(Some(salt))
+}
+
+/// 32 random bytes.
+pub fn random() -> Result<[u8; 32], Failure> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
         .map_err(|e| Failure(format!("the system gives no randomness: {e}")))?;
-    Ok(keys::create(file, &seed)?)
+    Ok(bytes)
+}
+
+/// The path without links, as far as it is there.
+pub fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let real = path.ancestors().find_map(|there| {
+        let rest = path.strip_prefix(there).ok()?;
+        Some(there.canonicalize().ok()?.join(rest))
+    });
+    real.unwrap_or(path)
+}
+
+/// The folder of the git work tree that a path is in, if it is in one.
+pub fn work_tree(path: &Path) -> Option<PathBuf> {
+    let start = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let mut folder = start.unwrap_or(Path::new("."));
+    // The key's folder may not be there yet.
+    while !folder.exists() {
+        folder = folder
+            .parent()
+            .filter(|p| !p.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+    }
+    let folder = folder.canonicalize().ok()?;
+    let found = folder.ancestors().find(|f| f.join(".git").exists());
+    found.map(Path::to_path_buf)
 }

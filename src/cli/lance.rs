@@ -33,6 +33,12 @@ pub fn lance(args: LanceArgs, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
     let limits = Policy::default().limits;
     let shown = escape(&args.file.to_string_lossy());
+    if let Some(file) = disk::unfinished(&args.file).filter(|_| args.embed) {
+        let file = escape(&file.to_string_lossy());
+        return Err(Failure(format!(
+            "{shown}: another program has it open, or was stopped while it had ({file}); close it first"
+        )));
+    }
     let bytes =
         disk::read(&args.file, limits.file_bytes).map_err(|e| Failure(format!("{shown}: {e}")))?;
     let (rows, dataset) = match pipeline::materialize(&bytes, &limits, &now) {

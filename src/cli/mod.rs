@@ -4,20 +4,29 @@
 mod build;
 mod environment;
 mod explain;
+mod export;
 mod hooks;
+mod import;
 mod index;
+mod init;
 mod keys;
 mod lance;
+mod learn;
 mod output;
 mod place;
+mod publish;
 mod show;
+mod strip;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+use acx_registry::disk;
+use acx_registry::model::Timestamp;
+use acx_registry::policy::TrustRegistry;
 use acx_registry::report::FAILED;
 
 /// The gate of a git registry of `.acx` agent cartridges
@@ -50,6 +59,8 @@ enum Format {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Found a registry: policy, hooks, a signing key outside of it, and its first signed index
+    Init(init::Args),
     /// Validate every cartridge of a registry and write its signed index.json
     BuildIndex(build::Args),
     /// Hold the history since a base against what is published there
@@ -72,6 +83,16 @@ enum Command {
     Lance(lance::LanceArgs),
     /// Search the signed memory of a registry's accepted cartridges
     Search(lance::SearchArgs),
+    /// Take a cartridge's portable memory and its skills into a package folder
+    Import(import::Args),
+    /// Write what was learned in one codebase into a cartridge's SAVE zone
+    Learn(learn::Args),
+    /// Put a cartridge into its place in a registry's work tree, checked as the gate will check it
+    Publish(publish::Args),
+    /// Make a signed cartridge of an agent package folder
+    Export(export::Args),
+    /// Strip a cartridge to its ROM zone, and prove that what was signed is unchanged
+    Strip(strip::Args),
     /// Explain a finding's code
     Explain(explain::Args),
     /// Make and show signing keys
@@ -116,6 +137,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     };
     let global = cli.global;
     let result = match cli.command {
+        Command::Init(args) => init::run(args, global),
         Command::BuildIndex(args) => build::run(args, global),
         Command::CheckHistory(args) => build::check_history(args, global),
         Command::PreReceive(args) => hooks::pre_receive(args, global),
@@ -127,6 +149,11 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Inspect(args) => show::inspect(args, global),
         Command::Lance(args) => lance::lance(args, global),
         Command::Search(args) => lance::search(args, global),
+        Command::Import(args) => import::run(args, global),
+        Command::Learn(args) => learn::run(args, global),
+        Command::Publish(args) => publish::run(args, global),
+        Command::Export(args) => export::run(args, global),
+        Command::Strip(args) => strip::run(args, global),
         Command::Explain(args) => explain::run(args, global),
         Command::Key(command) => keys::run(command, global),
         Command::Completions { shell } => {
@@ -161,6 +188,16 @@ fn man() -> Result<u8, Failure> {
 fn threads() -> impl clap::builder::TypedValueParser<Value = usize> {
     use clap::builder::TypedValueParser as _;
     clap::value_parser!(u16).range(0..=256).map(usize::from)
+}
+
+/// The publishers' keys in a file that the user named; none without one.
+fn trust_registry(file: Option<&Path>, now: &Timestamp) -> Result<TrustRegistry, Failure> {
+    let Some(file) = file else {
+        return Ok(TrustRegistry::default());
+    };
+    let bytes = disk::read(file, TrustRegistry::MAX_BYTES as u64)
+        .map_err(|e| Failure(format!("{}: {e}", file.display())))?;
+    Ok(TrustRegistry::parse(&bytes, now)?)
 }
 
 /// Where a registry is.

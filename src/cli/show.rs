@@ -97,14 +97,7 @@ fn examine(
 /// Who signed it, and whether it is what they signed. Whether the package conforms is for `spec` to say.
 pub fn verify(args: VerifyArgs, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
-    let trust = match &args.trust_registry {
-        Some(file) => {
-            let bytes = disk::read(file, TrustRegistry::MAX_BYTES as u64)
-                .map_err(|e| Failure(format!("{}: {e}", file.display())))?;
-            TrustRegistry::parse(&bytes, &now)?
-        }
-        None => TrustRegistry::default(),
-    };
+    let trust = super::trust_registry(args.trust_registry.as_deref(), &now)?;
     let own: Vec<KeyId> = args
         .own_key
         .iter()

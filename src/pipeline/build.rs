@@ -77,6 +77,26 @@ pub struct BuildOptions<'a> {
     pub expired: &'a (dyn Fn() -> bool + Sync),
 }
 
+impl<'a> BuildOptions<'a> {
+    /// With nothing asked for besides.
+    pub fn new(mode: Mode, now: &'a Timestamp, key: Option<&'a PrivateKey>) -> Self {
+        Self {
+            mode,
+            fail_on_reject: false,
+            resign: false,
+            new_chain: false,
+            allow_shrink: false,
+            jobs: 0,
+            now,
+            key,
+            base: None,
+            checkout: None,
+            cache: None,
+            expired: &git::unbounded,
+        }
+    }
+}
+
 /// A commit that was published, and what was made of it since.
 #[derive(Debug, Clone, Copy)]
 pub struct Base<'a> {
@@ -133,9 +153,6 @@ pub fn build(
     output.look(placed);
     let output = &*output;
     let trusted_old = old.as_ref().filter(|old| old.trusted).map(|old| &old.head);
-    let published = trusted_old
-        .into_iter()
-        .flat_map(|old| old.published.iter().chain(&old.signing.retired));
     let (wrongs, past_ledger) = match &options.base {
         Some(base) => {
             let (wrongs, ledger, _) = history(base)?;
@@ -146,7 +163,7 @@ pub fn build(
     let stage = Stage {
         registry,
         now: &evaluated_at,
-        published: published.map(|p| (p.path.as_str(), p)).collect(),
+        published: trusted_old.into_iter().flat_map(listed).collect(),
         links: links(&tree),
         wrongs,
         withdrawn: past_ledger.as_ref().unwrap_or(&registry.ledger),
@@ -292,18 +309,11 @@ pub(super) fn compare_index(
     push: &PushOptions<'_>,
 ) -> Result<Vec<String>, RunError> {
     let options = BuildOptions {
-        mode: Mode::Check,
-        fail_on_reject: false,
-        resign: false,
-        new_chain: false,
-        allow_shrink: false,
         jobs: push.jobs,
-        now: push.now,
-        key: None,
         base,
-        checkout: None,
         cache,
         expired: push.expired,
+        ..BuildOptions::new(Mode::Check, push.now, None)
     };
     let mut output = Output::Commit(Staged::new(repo, prefix));
     let report = build(registry, &mut output, &options)?;
@@ -315,7 +325,7 @@ pub(super) fn compare_index(
 }
 
 /// The keys and paths of the index before.
-fn of_index(old: Option<&IndexHead>, stage: &Stage<'_>, judged: &[Judged]) -> Known<'static> {
+pub(super) fn of_index(old: Option<&IndexHead>, stage: &Stage<'_>, judged: &[Judged]) -> Known<'static> {
     let mut keys: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
     let mut paths = BTreeSet::new();
     for published in old.into_iter().flat_map(|old| &old.published) {
@@ -359,6 +369,20 @@ fn judge_all(stage: &Stage<'_>, output: &Output<'_>, tree: &Tree) -> Vec<Judged>
             .filter_map(|oddity| stage.oddity(oddity)),
     );
     judged
+}
+
+/// What an index lists or once listed, by path.
+pub(super) fn listed(index: &IndexHead) -> impl Iterator<Item = (&str, &Published)> {
+    let published = index.published.iter().chain(&index.signing.retired);
+    published.map(|p| (p.path.as_str(), p))
+}
+
+/// The committed index, if it is one that this registry's keys signed.
+pub(super) fn committed_index(
+    registry: &Registry,
+    options: &BuildOptions<'_>,
+) -> Result<Option<IndexHead>, RunError> {
+    Ok(old_index(registry, options)?.map(|old| old.head))
 }
 
 struct OldIndex {

@@ -202,6 +202,11 @@ fn ledger_entry<'a>(
         .entry(ArtifactType::Agent, publisher, id, version)
 }
 
+/// What is equal for versions that differ in build metadata or case alone.
+pub(super) fn same_version_key(version: &str) -> String {
+    version.split('+').next().unwrap_or_default().to_lowercase()
+}
+
 /// Versions that differ in build metadata or case alone. The one that was published first stays; where none was, none
 /// is taken, since any choice would be chance.
 /// `siblings` are the paths of others that stand there and are not judged now; they were first.
@@ -211,13 +216,9 @@ pub(super) fn duplicates(
     accepted: &mut Vec<(Projected, Vec<Finding>)>,
     rejected: &mut Vec<Rejected>,
 ) {
-    let fold = |version: &str| version.split('+').next().unwrap_or_default().to_lowercase();
     let key = |entry: &CartridgeEntry| {
-        (
-            entry.publisher.clone(),
-            entry.id.clone(),
-            fold(&entry.version),
-        )
+        let version = same_version_key(&entry.version);
+        (entry.publisher.clone(), entry.id.clone(), version)
     };
     let mut groups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for (projected, _) in accepted.iter() {
@@ -233,7 +234,7 @@ pub(super) fn duplicates(
         if let Some(c) = coordinate {
             let (publisher, id) = (c.publisher.as_str().to_owned(), c.id.as_str().to_owned());
             groups
-                .entry((publisher, id, fold(c.version.as_str())))
+                .entry((publisher, id, same_version_key(c.version.as_str())))
                 .or_default()
                 .insert(path.clone());
         }

@@ -266,7 +266,8 @@ impl Stage<'_> {
         self.registry.source.read(entry, most)
     }
 
-    fn judge(
+    /// Judges the bytes of a cartridge for a place; also the waivers that were used.
+    pub fn judge(
         &self,
         path: &RegistryPath,
         bytes: &[u8],

@@ -1,11 +1,13 @@
 //! What an admitted cartridge looks like from outside: its entry in the index, and its memory as rows and vectors. Pure:
 //! no file, no clock.
 
+mod card;
 pub mod embed;
 mod entry;
 pub mod memories;
 mod template;
 
+pub use card::card;
 pub use entry::{
     Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus,
     VerificationState, entry,

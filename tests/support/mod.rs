@@ -12,5 +12,8 @@ pub mod git;
 pub mod jcs;
 pub mod keys;
 pub mod mutations;
+pub mod noise;
+pub mod package;
+pub mod python;
 pub mod records;
 pub mod registry;

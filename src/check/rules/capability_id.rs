@@ -39,7 +39,8 @@ fn check(_: &Context<'_>, item: &CapabilityItem<'_>, sink: &mut Sink<'_>) {
     }
 }
 
-fn expected_id(record: &Json) -> Option<String> {
+/// The id that a record's task type, stack and domain give.
+pub(crate) fn expected_id(record: &Json) -> Option<String> {
     let text = |field| record.get(field)?.as_str();
     let mut stack: Vec<&str> = record
         .get("stack")?

@@ -45,6 +45,11 @@ fn check(_: &Context<'_>, item: &MemoryItem<'_>, sink: &mut Sink<'_>) {
     }
 }
 
+/// The fingerprint that a record's content gives, where it has the fields.
+pub(crate) fn fingerprint(record: &Json) -> Option<String> {
+    fingerprints(record)?.into_iter().next()
+}
+
 /// The fingerprint of a record's content. The format does not say what an absent projectLabel counts as, so that then
 /// each reading is right: left out, null, or empty.
 fn fingerprints(record: &Json) -> Option<Vec<String>> {

@@ -44,13 +44,21 @@ fn check(context: &Context<'_>, sink: &mut Sink<'_>) {
 
 /// A text of a SKILL.md's frontmatter, where both can be read.
 pub(super) fn text_of(data: &[u8], field: &str) -> Option<String> {
-    let fields = frontmatter(data).and_then(parse).ok()?;
+    let fields = fields(data).ok()?;
     fields.get(field)?.as_str().map(str::to_owned)
 }
 
+/// The fields of a SKILL.md's frontmatter.
+///
+/// # Errors
+/// A sentence where there is none that can be read.
+pub(crate) fn fields(data: &[u8]) -> Result<Json, String> {
+    frontmatter(data).and_then(parse)
+}
+
 /// What is wrong with a SKILL.md, field by field.
-fn defects(folder: &str, data: &[u8]) -> Vec<String> {
-    let fields = match frontmatter(data).and_then(parse) {
+pub(crate) fn defects(folder: &str, data: &[u8]) -> Vec<String> {
+    let fields = match fields(data) {
         Ok(Json::Object(fields)) => fields,
         Ok(other) => {
             return vec![format!(
