@@ -184,11 +184,7 @@ fn is_secret_value(value: &str, quoted: bool, password: bool) -> bool {
     if super::is_placeholder(value)
         || is_reference(value)
         || !quoted && is_member(value)
-        || DIGEST_PREFIX.find(value).is_some()
-    {
-        return false;
-    }
-    if value.starts_with("sha256:") || value.starts_with("http://") || value.starts_with("https://")
+        || PUBLIC_VALUE.iter().any(|head| value.starts_with(head))
     {
         return false;
     }
@@ -217,6 +213,11 @@ fn is_secret_value(value: &str, quoted: bool, password: bool) -> bool {
             && !is_wordy(value)
     }
 }
+
+/// How values begin that are public by their form: digests, ids of public keys, addresses.
+const PUBLIC_VALUE: [&str; 9] = [
+    "sha1-", "sha256-", "sha256:", "sha384-", "sha512-", "cbf1_", "ed25519:", "http://", "https://",
+];
 
 /// A variable, a call, a template, a path: something that stands for a value.
 fn is_reference(value: &str) -> bool {
