@@ -1168,6 +1168,14 @@ mod cli {
                 "sample": "ghp_‹36 bytes hidden›",
             }]})
         );
+        let explained = run_acx(&["explain", "github-token"], home.path(), home.path(), &[]);
+        assert_eq!(explained.status, 0, "{explained:?}");
+        assert!(
+            explained
+                .stdout
+                .starts_with("github-token: a GitHub token\n"),
+            "{explained:?}"
+        );
         // What it proposes works.
         let (_, proposal) = output.stderr.split_once("[[allow]]").unwrap();
         std::fs::write(

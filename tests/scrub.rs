@@ -613,6 +613,13 @@ fn every_kind_of_secret_is_caught_where_it_stands_and_never_shown() {
     );
 }
 
+#[test]
+fn its_rules_are_none_of_the_gates() {
+    for (rule, _) in rules() {
+        assert!(acx_registry::check::rule(rule).is_none(), "{rule}");
+    }
+}
+
 /// The harmless texts: a file's name, then the text, up to the next name. `«hex:40»` stands for so much noise.
 fn harmless() -> Vec<(String, String)> {
     let mut noise = Noise::new(7);

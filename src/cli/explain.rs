@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use acx_registry::author::scrub;
 use acx_registry::check::{RULES, Rule, Scope, rule};
 use acx_registry::finding::Severity;
 use acx_registry::model::nearest;
@@ -26,6 +27,18 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
             Format::Human => output::print(&list()),
             Format::Json => output::json(&RULES.iter().map(|r| value(r)).collect::<Vec<_>>())?,
         },
+        Some(code) if let Some((id, what)) = scrub::rules().find(|(id, _)| *id == code) => {
+            match global.format {
+                Format::Human => output::print(&format!(
+                    "{id}: {what}\n\na rule of the scrub gate: `acx export` writes nothing while a package has one\n\nFix:     \
+                     Remove it, and revoke it if it is real. What is no secret is allowed in scrub-allow.toml in the package \
+                     folder, by rule and file, with a reason.\n"
+                )),
+                Format::Json => {
+                    output::json(&json!({"code": id, "scope": "scrub", "summary": what}))?
+                }
+            }
+        }
         Some(code) => {
             let rule = rule(&code).ok_or_else(|| {
                 let meant = nearest(&code, RULES.iter().map(|r| r.code))

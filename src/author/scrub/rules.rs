@@ -62,7 +62,7 @@ pub static FORMS: &[Rule] = &[
     rule("shopify-token", "a Shopify token", &["shpat_", "shpca_", "shppa_", "shpss_"], r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b", 6),
     rule("npm-token", "an npm token", &["npm_"], r"\bnpm_[0-9A-Za-z]{36}\b", 4),
     rule("pypi-token", "a PyPI token", &["pypi-ageicg", "pypi-ageichlwas"], r"\bpypi-AgEI[0-9A-Za-z_-]{50,}", 5),
-    rule("crates-token", "a crates.io token", &["cio"], r"\bcio[0-9A-Za-z]{32}\b", 3),
+    rule("crates-token", "a token of the Rust package registry", &["cio"], r"\bcio[0-9A-Za-z]{32}\b", 3),
     rule("rubygems-token", "a RubyGems token", &["rubygems_"], r"\brubygems_[a-f0-9]{48}\b", 9),
     rule("nuget-key", "a NuGet key", &["oy2"], r"\boy2[a-z0-9]{43}\b", 3),
     rule("docker-token", "a Docker Hub token", &["dckr_pat_", "dckr_oat_"], r"\bdckr_[po]at_[0-9A-Za-z_-]{27,}", 9),

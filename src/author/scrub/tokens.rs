@@ -55,14 +55,14 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
 static PUBLIC_NAME: LazyLock<Regex> = LazyLock::new(|| {
     compile(concat!(
         r"(?i)(?:[_\x2d.]?(?:hash(?:ed|es)?|digest|ids?|names?|types?|kind|count|files?|paths?|folder|dir|ur[li]s?|ttl|expir\w*|len(?:gth)?|size|limit|index|prefix|suffix|format|algo(?:rithm)?|polic(?:y|ies)|fields?|labels?|hint|regex|pattern|placeholder|env|var|ref|arn|version|endpoint|header|scopes?|izer|ization|less|manager|provider|budget|usage|tree|stream|span)$|",
-        r"(?:public|ssh|primary|foreign|sort|partition|cache|idempotency|next|page|continuation|cursor|csrf_cookie|pad|eos|bos|unk|mask|sep|cls|max|min|num)[_\x2d. ]?(?:key|tokens?)$)",
+        r"(?:public|ssh|primary|foreign|sort|partition|cache|idempotency|next|page|continuation|cursor|csrf_cookie|pad|eos|bos|unk|mask|sep|cls|max|min|num)[_\x2d. ]?(?:key|tokens?)$|public_?key_?token$)",
     ))
 });
 
 /// A word before a token that makes it a digest or a name of a commit.
 static DIGEST_WORD: LazyLock<Regex> = LazyLock::new(|| {
     compile(
-        r"(?i)(?:\b|_)(?:sha-?(?:1|2|3|224|256|384|512)?(?:sum)?|md5(?:sum)?|blake[23]?[bs]?|xxh\d+|checksums?|digests?|integrity|hash(?:es)?\d*|object_?id|csr-id|commits?|bisect(?:ed)?|git|rustc|rev(?:ision)?|oid|etag|fingerprint|blob|tree|parent|merge|ref|merkle|tx(?:id)?|block|cbf1|keyid|ed25519|contenthash|artifactfingerprint)(?:\b|_)[^\n]{0,48}$",
+        r"(?i)(?:\b|_)(?:sha-?(?:1|2|3|224|256|384|512)?(?:sum)?|md5(?:sum)?|blake[23]?[bs]?|xxh\d+|checksums?|digests?|integrity|hash(?:es)?\d*|object_?id|csr-id|changeset|commits?|bisect(?:ed)?|git|rustc|rev(?:ision)?|oid|etag|fingerprint|blob|tree|parent|merge|ref|merkle|tx(?:id)?|block|cbf1|keyid|ed25519|contenthash|artifactfingerprint)(?:\b|_)[^\n]{0,48}$",
     )
 });
 
@@ -91,7 +91,9 @@ static PUBLIC_DATA: LazyLock<Regex> = LazyLock::new(|| {
 static SUM_LINE: LazyLock<Regex> = LazyLock::new(|| compile(r"^[ \t]+[*.\w/-]"));
 
 static UUID: LazyLock<Regex> = LazyLock::new(|| {
-    compile(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+    compile(
+        r"(?i)(?:\b|0x)[0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}\b",
+    )
 });
 
 /// Everything in a text that has the look of a secret, in the order of the text. `lock_file`: its checksums are no hit.
@@ -179,10 +181,10 @@ fn floor(text: &str, at: usize) -> usize {
 
 /// Whether a value that is assigned to a secret's name is one, and not a placeholder, a reference or a word.
 fn is_secret_value(value: &str, quoted: bool, password: bool) -> bool {
-    if super::is_placeholder(value) || is_reference(value) || DIGEST_PREFIX.find(value).is_some() {
-        return false;
-    }
-    if value.starts_with("sha256:") || value.starts_with("http://") || value.starts_with("https://")
+    if super::is_placeholder(value)
+        || is_reference(value)
+        || !quoted && is_member(value)
+        || PUBLIC_VALUE.iter().any(|head| value.starts_with(head))
     {
         return false;
     }
@@ -212,6 +214,11 @@ fn is_secret_value(value: &str, quoted: bool, password: bool) -> bool {
     }
 }
 
+/// How values begin that are public by their form: digests, ids of public keys, addresses.
+const PUBLIC_VALUE: [&str; 9] = [
+    "sha1-", "sha256-", "sha256:", "sha384-", "sha512-", "cbf1_", "ed25519:", "http://", "https://",
+];
+
 /// A variable, a call, a template, a path: something that stands for a value.
 fn is_reference(value: &str) -> bool {
     value.contains(['(', ')', '{', '}', '[', ']', '<', '>', '\\'])
@@ -234,6 +241,17 @@ fn is_reference(value: &str) -> bool {
         ]
         .iter()
         .any(|head| value.starts_with(head))
+}
+
+/// `module.Name`: names joined by dots.
+fn is_member(value: &str) -> bool {
+    let name = |part: &str| {
+        part.bytes()
+            .next()
+            .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    value.contains('.') && value.split('.').all(|part| name(part) && part.len() <= 32)
 }
 
 /// The longest runs of characters that keys are made of.
@@ -334,8 +352,8 @@ fn hex_part(token: &str) -> Option<Range<usize>> {
         let digits = part.strip_prefix("0x").unwrap_or(part);
         if digits.len() >= HEX
             && digits.bytes().all(|b| b.is_ascii_hexdigit())
-            // A number in decimal is none, nor is a pattern.
-            && !digits.bytes().all(|b| b.is_ascii_digit())
+            // A number in decimal, with or without an exponent, is none, nor is a pattern.
+            && digits.bytes().filter(u8::is_ascii_alphabetic).count() >= 3
             && entropy(digits) >= 2.5
             && !is_alphabet(digits)
         {
@@ -425,11 +443,8 @@ pub(super) fn is_wordy(token: &str) -> bool {
     let mut length = 0;
     for piece in token.split(|c: char| !c.is_ascii_alphanumeric()) {
         let bytes = piece.as_bytes();
-        // A number is neither a word nor noise.
-        if bytes.iter().all(u8::is_ascii_digit) {
-            continue;
-        }
-        length += bytes.len();
+        // Numbers are neither words nor noise.
+        length += bytes.iter().filter(|b| b.is_ascii_alphabetic()).count();
         let mut start = 0;
         while start < bytes.len() {
             let kind = |b: u8| (b.is_ascii_lowercase(), b.is_ascii_uppercase());
@@ -464,7 +479,7 @@ pub(super) fn is_wordy(token: &str) -> bool {
             start = end;
         }
     }
-    worded * 2 >= length
+    length > 0 && worded * 2 >= length
 }
 
 /// For each letter, those that follow it in 95 of 100 places of the words in the documentation of some thousand crates
