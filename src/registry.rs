@@ -96,7 +96,10 @@ impl Registry {
     pub fn folder(&self) -> Result<&Path, ConfigError> {
         match &self.source {
             Source::Folder(root) => Ok(root),
-            Source::Tree { .. } => Err(error("", "expected a registry in a folder, found one in a commit")),
+            Source::Tree { .. } => Err(error(
+                "",
+                "expected a registry in a folder, found one in a commit",
+            )),
         }
     }
 }

@@ -102,7 +102,7 @@ fn every_command_works() {
         }
         if command.starts_with("acx check-history") {
             // From here on the registry is a clone.
-            in_git(&own, home.path());
+            in_git(&folder.join("my-registry"), home.path());
         }
         let args: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = run_acx(&args, &folder, home.path(), &[]);

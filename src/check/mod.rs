@@ -11,8 +11,8 @@ mod rules;
 
 pub use documents::{Documents, Engine};
 pub use engine::{Checked, Settings, check, rule};
-pub(crate) use evidence::{Manifests, is_meaningful, live_manifest, metadata_digest, origin};
 pub use evidence::{COVERED_KEYS, Evidence, Issue, IssueKind, PREDICATE_TYPE, Signed, gather};
+pub(crate) use evidence::{Manifests, is_meaningful, live_manifest, metadata_digest, origin};
 pub(crate) use rule::table;
 pub use rule::{CapabilityItem, Check, Context, MemoryItem, Place, Rule, Scope, Sink};
 pub use rules::RULES;

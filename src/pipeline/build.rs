@@ -325,7 +325,11 @@ pub(super) fn compare_index(
 }
 
 /// The keys and paths of the index before.
-pub(super) fn of_index(old: Option<&IndexHead>, stage: &Stage<'_>, judged: &[Judged]) -> Known<'static> {
+pub(super) fn of_index(
+    old: Option<&IndexHead>,
+    stage: &Stage<'_>,
+    judged: &[Judged],
+) -> Known<'static> {
     let mut keys: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
     let mut paths = BTreeSet::new();
     for published in old.into_iter().flat_map(|old| &old.published) {

@@ -26,11 +26,11 @@ pub use cache::Cache;
 pub use checkout::Checkout;
 pub use commit::{Branch, CommitOptions, Committed};
 pub use files::{NotMaterialized, check_files, materialize};
+pub use init::{Founded, InitOptions, init, vacant};
 pub use lock::{Lock, lock};
 pub use output::{Output, Staged};
-pub use push::{PushOptions, PushReport, Update, judge_push, parse_updates};
-pub use init::{Founded, InitOptions, init, vacant};
 pub use publish::{NotPublished, Publication, plan_publication};
+pub use push::{PushOptions, PushReport, Update, judge_push, parse_updates};
 pub use search::{Hit, Query, SearchReport, search};
 pub use verify::{IndexReport, KeySource, Pins, Present, verify_index};
 

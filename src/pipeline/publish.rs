@@ -171,9 +171,7 @@ impl Publication {
 }
 
 fn root(registry: &Registry) -> Result<&Path, RunError> {
-    registry
-        .folder()
-        .map_err(|e| RunError::new(e.to_string()))
+    registry.folder().map_err(|e| RunError::new(e.to_string()))
 }
 
 /// The coordinate that a cartridge's metadata spells, where it can be read and is of its form.
