@@ -91,9 +91,10 @@ fn median(mut runs: Vec<Run>) -> (f64, u64) {
 }
 
 fn named(n: usize) -> Builder {
+    // Ten cartridges of one publisher and then the next: who publishes is as large in both registries.
     Builder::valid(
-        &format!("io.github.acme{:02}", n / 1_000),
-        &format!("agent-{:03}", n / 10 % 100),
+        &format!("io.github.acme{:04}", n / 10),
+        "agent",
         &format!("1.{}.0", n % 10),
     )
 }
@@ -143,6 +144,9 @@ fn registry<'a>(lab: &'a Lab, name: &str, cartridges: usize) -> Registry<'a> {
         work.git(&["branch", "-q", &format!("push-{n}"), id]);
     }
     let bare = lab.clone_of(&work.path, &format!("{name}.git"), &["--bare"]);
+    bare.git(&["repack", "-q", "-a", "-d"]);
+    // A server has seen its cartridges when they were pushed.
+    assert_eq!(bare.build(&["--check"]).status, 0);
     Registry {
         work,
         bare,

@@ -1,6 +1,7 @@
 //! A registry's work tree, or the tree of a commit → a sorted list of what stands in it. No file is opened here and no
 //! link is followed.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
@@ -99,22 +100,83 @@ impl std::fmt::Display for WalkError {
 
 impl std::error::Error for WalkError {}
 
+/// A part of a work tree that can be walked by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Everything but what is below the publishers' folders.
+    Top,
+    /// What is below one publisher's folder.
+    Publisher(PathBuf),
+}
+
+/// The parts of the work tree below `root`. Together they are the whole of it, whatever happens to it meanwhile: a
+/// publisher's folder that comes later is walked with the top.
+///
+/// # Errors
+/// [`WalkError`] where `cartridges/` cannot be listed.
+pub fn parts(root: &Path) -> Result<Vec<Part>, WalkError> {
+    let folder = root.join("cartridges");
+    let fails = |e: std::io::Error| WalkError {
+        path: folder.clone(),
+        message: e.to_string(),
+    };
+    let mut parts = vec![Part::Top];
+    match folder.symlink_metadata() {
+        Ok(found) if found.is_dir() => {}
+        _ => return Ok(parts),
+    }
+    for entry in std::fs::read_dir(&folder).map_err(fails)? {
+        let entry = entry.map_err(fails)?;
+        if entry.file_type().map_err(fails)?.is_dir() && entry.file_name() != ".git" {
+            parts.push(Part::Publisher(entry.path()));
+        }
+    }
+    Ok(parts)
+}
+
 /// Walks the work tree below `root`. Git's own folder is passed over, and so are the sidecars that a build writes
 /// again from the cartridges.
 ///
 /// # Errors
 /// [`WalkError`] where a folder cannot be listed: a part of a tree is never taken for the whole.
 pub fn walk(root: &Path) -> Result<Tree, WalkError> {
+    let parts = parts(root)?;
+    let trees = parts.iter().map(|part| walk_part(root, &parts, part));
+    merge(root, trees.collect::<Result<_, _>>()?)
+}
+
+/// Walks one of the `parts` of a work tree.
+///
+/// # Errors
+/// As [`walk`].
+pub fn walk_part(root: &Path, parts: &[Part], part: &Part) -> Result<Tree, WalkError> {
+    let start = match part {
+        Part::Top => root,
+        Part::Publisher(folder) => folder,
+    };
+    let others: BTreeSet<&Path> = match part {
+        Part::Top => parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Top => None,
+                Part::Publisher(folder) => Some(folder.as_path()),
+            })
+            .collect(),
+        Part::Publisher(_) => BTreeSet::new(),
+    };
     let mut tree = Tree::default();
-    let entries = WalkDir::new(root)
+    // A part's own folder is looked at with the part.
+    let entries = WalkDir::new(start)
+        .follow_root_links(*part == Part::Top)
         .follow_links(false)
-        .min_depth(1)
-        .sort_by_file_name()
+        .min_depth(usize::from(*part == Part::Top))
         .into_iter();
     let mut sidecars = Vec::new();
     let entries = entries.filter_entry(|entry| {
         let sidecar = sidecar(root, entry);
-        let descend = entry.file_name() != ".git" && sidecar.is_none();
+        let descend = entry.file_name() != ".git"
+            && sidecar.is_none()
+            && !(entry.depth() == 2 && others.contains(entry.path()));
         sidecars.extend(sidecar);
         descend
     });
@@ -150,8 +212,31 @@ pub fn walk(root: &Path) -> Result<Tree, WalkError> {
         place(&mut tree, path, &relative.to_string_lossy(), found);
     }
     tree.sidecars = sidecars.into_iter().map(|path| (path, None)).collect();
-    sort(&mut tree);
     Ok(tree)
+}
+
+/// The whole of a work tree, of its parts.
+///
+/// # Errors
+/// [`WalkError`] where there is more than any registry has.
+pub fn merge(root: &Path, parts: Vec<Tree>) -> Result<Tree, WalkError> {
+    let mut whole = Tree::default();
+    for part in parts {
+        whole.cartridges.extend(part.cartridges);
+        whole.files.extend(part.files);
+        whole.oddities.extend(part.oddities);
+        whole.templates.extend(part.templates);
+        whole.sidecars.extend(part.sidecars);
+        whole.leftovers.extend(part.leftovers);
+    }
+    if whole.cartridges.len() + whole.files.len() > MOST_ENTRIES {
+        return Err(WalkError {
+            path: root.to_path_buf(),
+            message: format!("more than {MOST_ENTRIES} entries"),
+        });
+    }
+    sort(&mut whole);
+    Ok(whole)
 }
 
 /// Lists the tree of a commit, as [`walk`] lists a checkout of it.

@@ -134,19 +134,18 @@ pub fn build(
         )));
     }
     let mut report = BuildReport::new(registry.policy.registry_id.clone());
-    let old = old_index(registry, options)?;
+    let threads = pool(options.jobs)?;
+    let (old, tree) =
+        threads.install(|| rayon::join(|| old_index(registry, options), || list(&registry.source)));
+    let (old, tree) = (old?, tree?);
     // A check asks what a build would have written when the index was signed, so that it gives one answer for one tree.
     let evaluated_at = match (&old, options.mode) {
         (Some(old), Mode::Check) => old.head.signing.signed_at.clone(),
         _ => options.now.clone(),
     };
-    let walk_fails = |e: WalkError| RunError::new(format!("cannot walk the registry: {e}"));
-    let tree = registry.source.list().map_err(walk_fails)?;
     // Results of a commit may go into a folder, with datasets of its own.
     let elsewhere = match (&registry.source, &*output) {
-        (Source::Tree { .. }, Output::Folder(root)) => {
-            Some(discover::walk(root).map_err(walk_fails)?)
-        }
+        (Source::Tree { .. }, Output::Folder(root)) => Some(list(&Source::Folder(root.clone()))?),
         _ => None,
     };
     let placed = elsewhere.as_ref().unwrap_or(&tree);
@@ -171,7 +170,6 @@ pub fn build(
         cache: options.cache,
         expired: options.expired,
     };
-    let threads = pool(options.jobs)?;
     let judged = threads.install(|| judge_all(&stage, output, &tree));
     let root;
     let known = match &options.base {
@@ -222,6 +220,23 @@ pub fn build(
         }
     }
     Ok(report)
+}
+
+/// Everything that stands in a registry; a folder is walked by several threads.
+fn list(source: &Source) -> Result<Tree, RunError> {
+    let fails = |e: WalkError| RunError::new(format!("cannot walk the registry: {e}"));
+    match source {
+        Source::Folder(root) => {
+            let parts = discover::parts(root).map_err(fails)?;
+            let trees: Vec<Tree> = parts
+                .par_iter()
+                .map(|part| discover::walk_part(root, &parts, part))
+                .collect::<Result<_, _>>()
+                .map_err(fails)?;
+            discover::merge(root, trees).map_err(fails)
+        }
+        Source::Tree { .. } => source.list().map_err(fails),
+    }
 }
 
 /// What the commits from the base to the head do to published paths, and the base's ledger and registry.

@@ -12,7 +12,7 @@ use super::judge::{Stage, report};
 use crate::check::Place;
 use crate::discover::{At, Entry};
 use crate::finding::Finding;
-use crate::git::{self, Mode, Objects};
+use crate::git::{self, GitError, Mode, Objects};
 use crate::model::{KeyId, PublisherId, RegistryPath};
 use crate::project::Projected;
 use crate::report::Rejected;
@@ -60,44 +60,54 @@ impl Known<'_> {
                 root: Some(root),
             } => (objects, root),
         };
-        let folder = format!("cartridges/{publisher}");
+        let before = Source::Tree {
+            objects: Arc::clone(objects),
+            root: *root,
+        };
         let mut keys = BTreeSet::new();
+        let mut bounds = stage.bounds();
+        let mut list =
+            |folder: &str, tree: &ObjectId| -> Result<Vec<(String, ObjectId)>, RunError> {
+                let mut found = Vec::new();
+                for entry in objects.with(|reader| git::entries(reader, tree))? {
+                    bounds.step()?;
+                    if let (Mode::Tree, Ok(name)) = (entry.leaf.mode, str::from_utf8(&entry.name)) {
+                        found.push((format!("{folder}/{name}"), entry.leaf.id));
+                    }
+                }
+                // The newest is the likeliest to be signed by the key that signs now, and no folder is entered in vain.
+                found.reverse();
+                Ok(found)
+            };
+        let folder = format!("cartridges/{publisher}");
         let Some(tree) =
             git::lookup(objects, root, &folder)?.filter(|leaf| leaf.mode == Mode::Tree)
         else {
             return Ok(keys);
         };
-        let mut files = Vec::new();
-        let mut bounds = stage.bounds();
-        git::walk(objects, &tree.id, &mut bounds, |path, leaf| {
-            let depth = path.iter().filter(|b| **b == b'/').count();
-            if leaf.mode == Mode::Tree {
-                return Ok(depth < 2);
-            }
-            if let Some(path) = std::str::from_utf8(path)
-                .ok()
-                .filter(|path| depth == 2 && path.ends_with("/cartridge.acx"))
-                .and_then(|path| RegistryPath::try_from(format!("{folder}/{path}").as_str()).ok())
-            {
-                files.push(Entry {
+        for (artifact, tree) in list(&folder, &tree.id)? {
+            for (version, tree) in list(&artifact, &tree)? {
+                let file = objects
+                    .with(|reader| git::entries(reader, &tree))?
+                    .into_iter()
+                    .find(|entry| entry.name == b"cartridge.acx" && entry.leaf.mode == Mode::Blob);
+                let path = RegistryPath::try_from(format!("{version}/cartridge.acx").as_str());
+                let (Some(file), Ok(path)) = (file, path) else {
+                    continue;
+                };
+                let file = Entry {
                     path,
-                    at: At::Blob(leaf.id),
-                });
-            }
-            Ok(true)
-        })?;
-        files.sort();
-        let before = Source::Tree {
-            objects: Arc::clone(objects),
-            root: *root,
-        };
-        for file in files.iter().rev() {
-            bounds.step()?;
-            let judged = stage.judge_again(&before, file).map_err(RunError::new)?;
-            if let Some((_, key)) = judged.and_then(|judgement| judgement.signer) {
-                keys.insert(key);
-                if wanted.is_subset(&keys) {
-                    break;
+                    at: At::Blob(file.leaf.id),
+                };
+                if (stage.expired)() {
+                    return Err(GitError::expired().into());
+                }
+                let judged = stage.judge_again(&before, &file).map_err(RunError::new)?;
+                if let Some((_, key)) = judged.and_then(|judgement| judgement.signer) {
+                    keys.insert(key);
+                    if wanted.is_subset(&keys) {
+                        return Ok(keys);
+                    }
                 }
             }
         }

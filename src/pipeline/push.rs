@@ -553,7 +553,13 @@ impl Pushed<'_, '_> {
         }
         let siblings = self.siblings(stage, prefix, &accepted)?;
         duplicates(stage, &siblings, &mut accepted, &mut rejected);
-        refuse_strangers(stage, known, &mut accepted, &mut rejected)?;
+        refuse_strangers(stage, known, &mut accepted, &mut rejected).map_err(|e| {
+            if (stage.expired)() {
+                Stop::Expired
+            } else {
+                Stop::Failed(e)
+            }
+        })?;
         let out = &mut self.judge.report;
         for one in rejected {
             let withdrawn = is_withdrawn(ledger, &one.path);
