@@ -146,7 +146,8 @@ fn registry<'a>(lab: &'a Lab, name: &str, cartridges: usize) -> Registry<'a> {
     let bare = lab.clone_of(&work.path, &format!("{name}.git"), &["--bare"]);
     bare.git(&["repack", "-q", "-a", "-d"]);
     // A server has seen its cartridges when they were pushed.
-    assert_eq!(bare.build(&["--check"]).status, 0);
+    let out = bare.build(&["--rev", "main", "--check"]);
+    assert_eq!(out.status, 0, "{out:?}");
     Registry {
         work,
         bare,

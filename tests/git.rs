@@ -449,6 +449,8 @@ fn a_bare_repository_is_committed_to_and_moves_only_from_what_was_judged() {
     assert_eq!(bare.build(&["--commit", "--rev", "main"]).status, 0);
     assert_eq!(bare.git(&["rev-parse", "main"]), head);
     assert_eq!(bare.build(&["--commit", "--rev", &head]).status, 2);
+    // Without a word about a commit, it is the default branch's.
+    assert_eq!(bare.build(&["--check"]).status, 0);
 }
 
 #[test]

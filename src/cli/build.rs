@@ -180,7 +180,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         return run_commit(args, global, &now);
     }
     let start = &args.registry.registry;
-    let of_commit = args.commit.rev.is_some() || args.commit.git_dir.is_some();
+    let of_commit = args.commit.rev.is_some() || args.commit.git_dir.is_some() || is_bare(start);
     let place = if of_commit || args.base.is_some() {
         Some(place::in_git(start, &args.commit, "HEAD")?)
     } else {
@@ -253,6 +253,12 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     save(cache.as_ref(), global);
     print(&built, global)?;
     Ok(built.exit_status())
+}
+
+/// Whether a folder is no registry but a bare repository, which may hold one.
+fn is_bare(folder: &Path) -> bool {
+    registry::find_root(folder).is_err()
+        && matches!(Repo::discover(folder), Ok(Some(repo)) if repo.work_dir().is_none())
 }
 
 /// What git keeps of a folder; said so where that cannot be read, since then line ends are not looked at.

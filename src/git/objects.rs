@@ -5,6 +5,8 @@
 //! not honoured: what a push names is what is judged. Content is hashed again when it is read, so that an object is
 //! what its name says even where nobody ran `git fsck`.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +16,7 @@ use gix::odb::store::init::{Options, Slots};
 use gix::odb::{HandleArc, Store};
 
 use super::GitError;
+use super::tree::TreeEntry;
 
 /// Bytes that one object may take in memory, whatever its header claims. Trees and commits are far smaller.
 const MOST_BYTES: usize = 1 << 30;
@@ -49,7 +52,12 @@ pub enum BlobError {
 pub struct Reader {
     handles: Vec<HandleArc>,
     kind: HashKind,
+    /// The trees that were looked into last, since the same few are on the way to everything.
+    trees: RefCell<BTreeMap<ObjectId, Arc<Vec<TreeEntry>>>>,
 }
+
+/// Trees that a reader remembers.
+const REMEMBERED: usize = 32;
 
 impl Objects {
     /// Opens these object folders, the first being looked at first. What their `info/alternates` name belongs to them.
@@ -95,6 +103,7 @@ impl Objects {
         Reader {
             handles: self.stores.iter().map(|s| s.to_cache_arc()).collect(),
             kind: self.kind,
+            trees: RefCell::default(),
         }
     }
 
@@ -222,6 +231,24 @@ impl Reader {
         }
         self.bounded(id)?;
         self.read(id, Kind::Tree)
+    }
+
+    /// The entries of a tree, remembered for the next look.
+    pub(super) fn remembered(
+        &self,
+        id: &oid,
+        read: impl FnOnce() -> Result<Vec<TreeEntry>, GitError>,
+    ) -> Result<Arc<Vec<TreeEntry>>, GitError> {
+        if let Some(found) = self.trees.borrow().get(id) {
+            return Ok(Arc::clone(found));
+        }
+        let found = Arc::new(read()?);
+        let mut trees = self.trees.borrow_mut();
+        if trees.len() >= REMEMBERED {
+            trees.clear();
+        }
+        trees.insert(id.to_owned(), Arc::clone(&found));
+        Ok(found)
     }
 
     /// A commit.

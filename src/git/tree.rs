@@ -201,10 +201,8 @@ pub fn lookup(objects: &Objects, tree: &oid, path: &str) -> Result<Option<Leaf>,
             if here.mode != Mode::Tree {
                 return Ok(None);
             }
-            let found = entries(reader, &here.id)?
-                .into_iter()
-                .find(|entry| entry.name == part.as_bytes());
-            match found {
+            let tree = reader.remembered(&here.id, || entries(reader, &here.id))?;
+            match tree.iter().find(|entry| entry.name == part.as_bytes()) {
                 Some(entry) => here = entry.leaf,
                 None => return Ok(None),
             }

@@ -190,7 +190,7 @@ pub fn build(
     let templates = templates(registry, &tree, &mut warnings)?;
     not_indexed(registry, &tree, &mut warnings);
     if let (Some(old), Mode::Check) = (&old, options.mode) {
-        lapsed(registry, old, options.now, &mut warnings);
+        lapsed(registry, old, options.now, &mut warnings)?;
     }
     report.counts.cartridges = tree.cartridges.len();
     let joined = join(&stage, judged, &known, templates, warnings, &mut report)?;
@@ -390,6 +390,19 @@ fn judge_all(stage: &Stage<'_>, output: &Output<'_>, tree: &Tree) -> Vec<Judged>
     judged
 }
 
+impl OldIndex {
+    /// Everything but `integrity`, which was verified when the file was read. Only a check that finds a difference, or
+    /// keys that may have lapsed, asks for it.
+    fn content(&self) -> Result<Json, RunError> {
+        let mut whole: Json = serde_json::from_slice(&self.bytes)
+            .map_err(|e| RunError::new(format!("{INDEX}: {e}")))?;
+        if let Some(members) = whole.as_object_mut() {
+            members.shift_remove("integrity");
+        }
+        Ok(whole)
+    }
+}
+
 /// What an index lists or once listed, by path.
 pub(super) fn listed(index: &IndexHead) -> impl Iterator<Item = (&str, &Published)> {
     let published = index.published.iter().chain(&index.signing.retired);
@@ -406,8 +419,6 @@ pub(super) fn committed_index(
 
 struct OldIndex {
     head: IndexHead,
-    /// Everything but `integrity`; only a check asks for it.
-    content: Json,
     /// The file.
     bytes: Vec<u8>,
     /// Signed by a key that counts here; otherwise only its sequence is gone on from.
@@ -426,14 +437,12 @@ fn old_index(
     };
     let advice = "if that is meant, go on with --new-chain; otherwise restore the last good index";
     let hash = Digest::of(&bytes);
-    let known = options
-        .cache
-        .filter(|cache| options.mode != Mode::Check && cache.knows_index(&hash));
+    let known = options.cache.filter(|cache| cache.knows_index(&hash));
     let read = match known {
-        Some(_) => publish::read_known(&bytes).map(|head| (head, Json::Null)),
-        None => publish::read(&bytes).map(|index| (index.head, index.content)),
+        Some(_) => publish::read_known(&bytes),
+        None => publish::read(&bytes).map(|index| index.head),
     };
-    let (head, content) = match read {
+    let head = match read {
         Ok(index) => index,
         Err(_) if options.new_chain => return Ok(None),
         Err(e) => return Err(RunError::new(format!("{INDEX}: {e}; {advice}"))),
@@ -465,13 +474,11 @@ fn old_index(
     match problem {
         None => Ok(Some(OldIndex {
             head,
-            content,
             bytes,
             trusted: true,
         })),
         Some(_) if options.new_chain => Ok(Some(OldIndex {
             head,
-            content,
             bytes,
             trusted: false,
         })),
@@ -544,7 +551,12 @@ fn not_indexed(registry: &Registry, tree: &Tree, warnings: &mut Vec<Finding>) {
 }
 
 /// What held when the index was signed and holds no more.
-fn lapsed(registry: &Registry, old: &OldIndex, now: &Timestamp, warnings: &mut Vec<Finding>) {
+fn lapsed(
+    registry: &Registry,
+    old: &OldIndex,
+    now: &Timestamp,
+    warnings: &mut Vec<Finding>,
+) -> Result<(), RunError> {
     let signed_at = &old.head.signing.signed_at;
     let mut warn = |path: &str, message: String| {
         report(
@@ -577,8 +589,11 @@ fn lapsed(registry: &Registry, old: &OldIndex, now: &Timestamp, warnings: &mut V
         );
         warn(crate::registry::POLICY_FILE, message);
     }
+    if registry.trust.is_empty() {
+        return Ok(());
+    }
     for entry in old
-        .content
+        .content()?
         .get("cartridges")
         .and_then(Json::as_array)
         .into_iter()
@@ -605,6 +620,7 @@ fn lapsed(registry: &Registry, old: &OldIndex, now: &Timestamp, warnings: &mut V
             );
         }
     }
+    Ok(())
 }
 
 /// `--check`: the committed content against what a build would write, all but `integrity`.
@@ -619,15 +635,22 @@ fn compare(
         ));
         return Ok(());
     };
-    let new = serde_json::to_value(&joined.content)
-        .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
+    let fails = |e| RunError::new(format!("cannot write the index: {e}"));
     if !old.head.well_formed {
         report.differences.push(format!(
             "{INDEX} is not in the form in which a build writes it"
         ));
     }
-    if old.content != new {
-        differences(&old.content, &new, &mut report.differences);
+    let same = old.head.well_formed
+        && publish::render(&joined.content, &old.head.integrity).map_err(fails)? == old.bytes;
+    if !same {
+        let (was, new) = (
+            old.content()?,
+            serde_json::to_value(&joined.content).map_err(fails)?,
+        );
+        if was != new {
+            differences(&was, &new, &mut report.differences);
+        }
     }
     if report.differences.is_empty() {
         report.outcome = format!(

@@ -134,8 +134,11 @@ impl Cache {
 
     /// Whether an index of these bytes was verified before, and found to be in the form in which it is written.
     pub(super) fn knows_index(&self, sha256: &Digest) -> bool {
+        let now = *self.index.lock().unwrap_or_else(PoisonError::into_inner);
         let expected = format!("{}\n{sha256}\n", self.header);
-        disk::read(&self.folder.join(INDEX), 4096).is_ok_and(|bytes| bytes == expected.as_bytes())
+        now == Some(*sha256)
+            || disk::read(&self.folder.join(INDEX), 4096)
+                .is_ok_and(|bytes| bytes == expected.as_bytes())
     }
 
     /// Remembers that an index of these bytes was verified.
@@ -145,14 +148,14 @@ impl Cache {
 
     fn save_index(&self) -> std::io::Result<()> {
         let known = *self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.filter(|sha256| !self.knows_index(sha256)) {
-            None => Ok(()),
-            Some(sha256) => {
-                let text = format!("{}\n{sha256}\n", self.header);
-                std::fs::create_dir_all(&self.folder)?;
-                disk::replace_unsynced(&self.folder.join(INDEX), text.as_bytes())
-            }
+        let Some(sha256) = known else { return Ok(()) };
+        let text = format!("{}\n{sha256}\n", self.header);
+        let file = self.folder.join(INDEX);
+        if disk::read(&file, 4096).is_ok_and(|bytes| bytes == text.as_bytes()) {
+            return Ok(());
         }
+        std::fs::create_dir_all(&self.folder)?;
+        disk::replace_unsynced(&file, text.as_bytes())
     }
 
     fn file(&self, shard: usize) -> PathBuf {

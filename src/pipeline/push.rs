@@ -23,10 +23,10 @@ use crate::check::Place;
 use crate::discover::{self, At, Entry, INDEX, Tree, sidecar_of};
 use crate::finding::{Family, Finding};
 use crate::git::{self, Bounds, Change, GitError, Mode, NewCommit, Repo};
-use crate::model::{KeyId, RegistryPath, Timestamp};
+use crate::model::{Digest, KeyId, RegistryPath, Timestamp};
 use crate::policy::StatusLedger;
 use crate::project::Projected;
-use crate::publish;
+use crate::publish::{self, IndexHead};
 use crate::registry::{LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE, ledger};
 use crate::report::{Accepted, BuildReport, Rejected, Unverifiable, has_error};
 use crate::source::{self, Source};
@@ -660,11 +660,11 @@ impl Pushed<'_, '_> {
         let old = match self.base {
             Some(base) => {
                 let source = Source::of_commit(&repo.objects, &base, prefix)?;
-                read_index(&source)?
+                read_index(&source, cache)?
             }
             None => None,
         };
-        let Some(new) = read_index(&registry.source)
+        let Some(new) = read_index(&registry.source, cache)
             .map_err(|e| (e, ()))
             .or_else(|(e, ())| {
                 self.judge.refuse("history-index", INDEX, e.0);
@@ -713,7 +713,7 @@ impl Pushed<'_, '_> {
             return Ok(());
         }
         // A push may bring several builds; each goes on from the one before it.
-        let mut chain: BTreeMap<String, publish::SignedIndex> = BTreeMap::new();
+        let mut chain: BTreeMap<String, IndexHead> = BTreeMap::new();
         let range = Range {
             objects: &repo.objects,
             prefix,
@@ -736,7 +736,7 @@ impl Pushed<'_, '_> {
                 && let Ok(index) = publish::read(&bytes)
                 && allowed(&index.integrity.keyid)
             {
-                chain.insert(index.integrity.digest.to_string(), index);
+                chain.insert(index.integrity.digest.to_string(), index.head);
             }
         }
         let mut at = &new;
@@ -751,10 +751,11 @@ impl Pushed<'_, '_> {
             if Some(at.signing.sequence) == expected && at.signing.previous_digest == before {
                 break;
             }
-            let unchanged = old
+            // The digest in it is that of the content.
+            if old
                 .as_ref()
-                .is_some_and(|old| old.integrity == at.integrity && old.content == at.content);
-            if unchanged {
+                .is_some_and(|old| old.integrity == at.integrity)
+            {
                 break;
             }
             let link = at
@@ -829,14 +830,24 @@ impl Pushed<'_, '_> {
     }
 }
 
-fn read_index(source: &Source) -> Result<Option<publish::SignedIndex>, RunError> {
-    match source.named(INDEX, super::INDEX_BYTES) {
-        Ok(bytes) => publish::read(&bytes)
-            .map(Some)
-            .map_err(|e| RunError::new(e.to_string())),
-        Err(e) if e.is_absent() => Ok(None),
-        Err(e) => Err(RunError::new(format!("{INDEX}: {e}"))),
+/// An index, where there is one; one that was verified before is known by its hash.
+fn read_index(source: &Source, cache: Option<&Cache>) -> Result<Option<IndexHead>, RunError> {
+    let bytes = match source.named(INDEX, super::INDEX_BYTES) {
+        Ok(bytes) => bytes,
+        Err(e) if e.is_absent() => return Ok(None),
+        Err(e) => return Err(RunError::new(format!("{INDEX}: {e}"))),
+    };
+    let hash = Digest::of(&bytes);
+    let head = if cache.is_some_and(|cache| cache.knows_index(&hash)) {
+        publish::read_known(&bytes)
+    } else {
+        publish::read(&bytes).map(|index| index.head)
+    };
+    let head = head.map_err(|e| RunError::new(e.to_string()))?;
+    if let Some(cache) = cache.filter(|_| head.well_formed) {
+        cache.keep_index(hash);
     }
+    Ok(Some(head))
 }
 
 /// The registry's own files that a push may not change.

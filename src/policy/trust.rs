@@ -256,6 +256,11 @@ impl TrustRegistry {
         !foreign(a) && !foreign(b) && (names(a, other) || names(b, one))
     }
 
+    /// Whether it has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// The entry of a key.
     pub fn get(&self, keyid: &KeyId) -> Option<&TrustedKey> {
         self.keys.get(keyid)
