@@ -4,7 +4,9 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stderr
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::type_complexity
 )]
 
 mod support;

@@ -3,7 +3,10 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::indexing_slicing
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::type_complexity
 )]
 
 mod support;
@@ -197,7 +200,7 @@ fn a_new_publisher_comes_with_one_key() {
 fn a_compromised_key_does_not_set_its_publisher_free() {
     let (registry, new) = two_keys();
     let first = TrustKey::active(keys::seed(FIRST), "io.github.acme").revoked("key-compromise");
-    registry.trust(&[first.clone()]);
+    registry.trust(std::slice::from_ref(&first));
     let old = Builder::valid("io.github.acme", "build-smith", "1.0.0").path();
     for _ in 0..2 {
         let codes = rejected_codes(&registry.build_index(&["--allow-shrink"]).json());

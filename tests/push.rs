@@ -3,7 +3,10 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::indexing_slicing
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::type_complexity
 )]
 
 mod support;
@@ -478,6 +481,90 @@ fn withdrawn_versions_may_go_and_only_by_the_ledger_of_before() {
     clone.commit("Delete");
     let out = clone.try_git(&["push", "origin", "main"]);
     assert_eq!(out.status, 0, "{out:#?}");
+}
+
+#[test]
+fn a_withdrawn_coordinate_and_its_publisher_stay_known() {
+    let lab = Lab::new();
+    let server = lab.bare("server.git", &[]);
+    server.hook("pre-receive", "");
+    server.hook("post-receive", &format!("--key '{}'", lab.key()));
+    let clone = lab.clone_of(&server.path, "clone", &[]);
+    let land = |clone: &Repository<'_>, message: &str| {
+        clone.commit(message);
+        let out = clone.try_git(&["push", "origin", "main"]);
+        assert_eq!(out.status, 0, "{message}: {out:#?}");
+        clone.git(&["pull", "-q", "--ff-only", "origin", "main"]);
+    };
+    clone.cartridge(&cartridge("build-smith", "1.0.0"));
+    for n in 0..3 {
+        clone.cartridge(&Builder::valid(
+            "io.github.bob",
+            "tool",
+            &format!("1.{n}.0"),
+        ));
+    }
+    land(&clone, "Found the registry");
+    let ledger = |entries: Value| {
+        let ledger = serde_json::json!({
+            "schemaVersion": "acx.registry-status/1",
+            "updatedAt": "2026-08-01T00:00:00Z",
+            "entries": entries,
+        });
+        serde_json::to_vec_pretty(&ledger).unwrap()
+    };
+    let entry = ledger_entry(&cartridge("build-smith", "1.0.0"), "withdrawn");
+    clone.put("status.json", ledger(serde_json::json!([entry])));
+    land(&clone, "Withdraw");
+    clone.git(&["rm", "-q", PUBLISHED]);
+    land(&clone, "Delete");
+    // What is gone does not come back as something else, nor its publisher as somebody else.
+    clone.put(PUBLISHED, amended());
+    clone.commit("Replace");
+    refused(&server, &clone, &["main"], "history-changed");
+    clone.git(&["reset", "-q", "--hard", "origin/main"]);
+    let mut theirs = cartridge("build-smith", "1.2.0");
+    theirs.envelope.seed = keys::seed(33);
+    clone.cartridge(&theirs);
+    clone.commit("Take over");
+    refused(&server, &clone, &["main"], "history-publisher-key");
+    clone.git(&["reset", "-q", "--hard", "origin/main"]);
+    // And the ledger takes nothing back.
+    clone.put("status.json", ledger(serde_json::json!([])));
+    clone.commit("Forget");
+    refused(&server, &clone, &["main"], "history-policy");
+    clone.git(&["reset", "-q", "--hard", "origin/main"]);
+    let mut softer = ledger_entry(&cartridge("build-smith", "1.0.0"), "deprecated");
+    softer["reason"] = "It was not so bad after all.".into();
+    clone.put("status.json", ledger(serde_json::json!([softer])));
+    clone.commit("Soften");
+    refused(&server, &clone, &["main"], "history-policy");
+    clone.git(&["reset", "-q", "--hard", "origin/main"]);
+    // The publisher goes on.
+    clone.cartridge(&cartridge("build-smith", "1.2.0"));
+    land(&clone, "Publish");
+    // A build without git's history knows it too: the index remembers whose it was.
+    let mut third = cartridge("third", "1.0.0");
+    fs::remove_dir_all(clone.path.join("cartridges/io.github.acme")).unwrap();
+    third.envelope.seed = keys::seed(33);
+    let path = clone.cartridge(&third);
+    let out = clone.build(&["--dry-run"]);
+    assert_eq!(
+        support::registry::rejected_codes(&out.json())[&path],
+        ["history-publisher-key"]
+    );
+}
+
+#[test]
+fn attributes_that_change_every_clone_are_refused() {
+    let lab = Lab::new();
+    let (server, clone) = founded(&lab, |_| {});
+    for path in [".gitattributes", "cartridges/.gitattributes"] {
+        clone.put(path, "*.acx text eol=crlf\n");
+        clone.commit("Attributes");
+        refused(&server, &clone, &["main"], "history-policy");
+        clone.git(&["reset", "-q", "--hard", "origin/main"]);
+    }
 }
 
 #[test]

@@ -148,6 +148,9 @@ pub fn post_receive(args: PostArgs, global: Global) -> Result<u8, Failure> {
     };
     let built = branch.build_and_move(&options, &commit)?;
     save(cache.as_ref(), global);
+    if !built.report.rejected.is_empty() || !built.report.unverifiable.is_empty() {
+        output::error(&report::human_push(&built.report, LINES));
+    }
     if !global.quiet {
         output::error(&format!(
             "acx: {}{}\n",

@@ -54,7 +54,7 @@ pub fn edit_tree(
     let root: Tree = gix::objs::TreeRef::from_bytes(&bytes, base.kind())?.into();
     let mut editor = gix::objs::tree::Editor::new(root, &reader, base.kind());
     for (path, edit) in edits {
-        let parts = path.split('/').map(|part| <&BStr>::from(part));
+        let parts = path.split('/').map(<&BStr>::from);
         match edit {
             Edit::Put(id) => editor.upsert(parts, EntryKind::Blob, *id)?,
             Edit::Remove => editor.remove(parts)?,

@@ -182,6 +182,7 @@ pub fn build(
             Known::Tree {
                 objects: &base.repo.objects,
                 root,
+                retired: &[],
             }
         }
         None => of_index(trusted_old, &stage, &judged),
@@ -348,12 +349,18 @@ pub(super) fn of_index(
     let mut keys: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
     let mut paths = BTreeSet::new();
     for published in old.into_iter().flat_map(|old| &old.published) {
+        paths.insert(published.path.clone());
+    }
+    for published in old
+        .into_iter()
+        .flat_map(listed)
+        .map(|(_, published)| published)
+    {
         // `cartridges/<publisher>/…`
         if let (Some(key), Some(publisher)) = (&published.keyid, published.path.split('/').nth(1)) {
             keys.entry(publisher.to_owned())
                 .or_default()
                 .insert(key.clone());
-            paths.insert(published.path.clone());
         }
     }
     // A version that was listed and is no more, its key being revoked: whose it was is not forgotten.
@@ -856,7 +863,7 @@ fn write(
             !old.head.well_formed,
         ),
         None => {
-            let (integrity, sequence) = sign(stage, options, old, joined)?;
+            let (integrity, sequence) = sign(stage, options, old, joined, report)?;
             (integrity, sequence, true)
         }
     };
@@ -891,9 +898,10 @@ fn sign(
     options: &BuildOptions<'_>,
     old: Option<&OldIndex>,
     joined: &Joined,
+    report: &BuildReport,
 ) -> Result<(Integrity, u64), RunError> {
     if let Some(old) = old.filter(|old| old.trusted && !options.allow_shrink) {
-        shrink(&old.head.published, joined)?;
+        shrink(&old.head.published, joined, report)?;
     }
     let Some(key) = options.key else {
         return Err(RunError::new(NO_KEY));
@@ -930,7 +938,7 @@ fn sign(
     Ok((publish::sign(&joined.content, &signing, key), sequence))
 }
 
-fn shrink(old: &[Published], joined: &Joined) -> Result<(), RunError> {
+fn shrink(old: &[Published], joined: &Joined, report: &BuildReport) -> Result<(), RunError> {
     let kept: BTreeSet<&str> = joined
         .content
         .cartridges
@@ -942,8 +950,22 @@ fn shrink(old: &[Published], joined: &Joined) -> Result<(), RunError> {
         .filter(|p| !kept.contains(p.path.as_str()))
         .count();
     if lost * 2 > old.len() {
+        let cause = report
+            .rejected
+            .first()
+            .and_then(|one| Some((one, one.findings.first()?)))
+            .map_or_else(String::new, |(one, finding)| {
+                format!(
+                    "; the first of {} rejected: {}: {}: {}",
+                    report.rejected.len(),
+                    one.path,
+                    finding.code,
+                    finding.message
+                )
+            });
         return Err(RunError::new(format!(
-            "the index would lose {lost} of its {} entries; {INDEX} was left as it is. If that is meant, add --allow-shrink",
+            "the index would lose {lost} of its {} entries; {INDEX} was left as it is{cause}. --dry-run shows everything; \
+             if the loss is meant, add --allow-shrink",
             old.len()
         )));
     }

@@ -82,6 +82,13 @@ pub(super) struct KeptFile {
     pub size: u64,
 }
 
+impl KeptFile {
+    /// Whether this is its blob.
+    pub(super) fn is(&self, id: &ObjectId) -> bool {
+        ObjectId::from_hex(self.id.as_bytes()).is_ok_and(|own| own == *id)
+    }
+}
+
 /// A cache on the disk.
 pub struct Cache {
     folder: PathBuf,

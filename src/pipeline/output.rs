@@ -141,18 +141,18 @@ impl Output<'_> {
                     && found
                         .iter()
                         .zip(files)
-                        .all(|((path, id), file)| *path == file.path && id.to_string() == file.id)
+                        .all(|((path, id), file)| *path == file.path && file.is(id))
             }),
             Self::Folder(root) => {
                 let is = |file: &KeptFile| {
                     let path = format!("{path}/{}", file.path);
                     let at = join(root, &path);
                     match checkout.and_then(|checkout| checkout.unchanged(&path, &at)) {
-                        Some((id, size)) => size == file.size && id.to_string() == file.id,
+                        Some((id, size)) => size == file.size && file.is(&id),
                         None => disk::read(&at, file.size)
                             .ok()
                             .and_then(|bytes| git::blob_id(kind, &bytes).ok())
-                            .is_some_and(|id| id.to_string() == file.id),
+                            .is_some_and(|id| file.is(&id)),
                     }
                 };
                 lance::has_only(&join(root, path), files.iter().map(|f| f.path.as_str()))

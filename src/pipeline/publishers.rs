@@ -15,6 +15,7 @@ use crate::finding::Finding;
 use crate::git::{self, GitError, Mode, Objects};
 use crate::model::{KeyId, PublisherId, RegistryPath};
 use crate::project::Projected;
+use crate::publish::Published;
 use crate::report::Rejected;
 use crate::source::Source;
 
@@ -28,6 +29,8 @@ pub(super) enum Known<'a> {
         objects: &'a Arc<Objects>,
         /// The registry's tree before; none where there was nothing.
         root: Option<ObjectId>,
+        /// What was published once, where that was asked for.
+        retired: &'a [Published],
     },
 }
 
@@ -36,7 +39,7 @@ impl Known<'_> {
     fn has(&self, path: &str) -> Result<bool, RunError> {
         match self {
             Self::Index(_, paths) => Ok(paths.contains(path)),
-            Self::Tree { objects, root } => {
+            Self::Tree { objects, root, .. } => {
                 let Some(root) = root else { return Ok(false) };
                 let found = git::lookup(objects, root, path).map_err(RunError::from)?;
                 Ok(found.is_some())
@@ -52,19 +55,24 @@ impl Known<'_> {
         publisher: &str,
         wanted: &BTreeSet<KeyId>,
     ) -> Result<BTreeSet<KeyId>, RunError> {
-        let (objects, root) = match self {
+        let (objects, root, retired) = match self {
             Self::Index(keys, _) => return Ok(keys.get(publisher).cloned().unwrap_or_default()),
             Self::Tree { root: None, .. } => return Ok(BTreeSet::new()),
             Self::Tree {
                 objects,
                 root: Some(root),
-            } => (objects, root),
+                retired,
+            } => (objects, root, retired),
         };
         let before = Source::Tree {
             objects: Arc::clone(objects),
             root: *root,
         };
-        let mut keys = BTreeSet::new();
+        let mut keys: BTreeSet<KeyId> = retired
+            .iter()
+            .filter(|p| p.path.split('/').nth(1) == Some(publisher))
+            .filter_map(|p| p.keyid.clone())
+            .collect();
         let mut bounds = stage.bounds();
         let mut list =
             |folder: &str, tree: &ObjectId| -> Result<Vec<(String, ObjectId)>, RunError> {

@@ -24,9 +24,9 @@ use crate::discover::{self, At, Entry, INDEX, Tree, sidecar_of};
 use crate::finding::{Family, Finding};
 use crate::git::{self, Bounds, Change, GitError, Mode, NewCommit, Repo};
 use crate::model::{Digest, KeyId, RegistryPath, Timestamp};
-use crate::policy::StatusLedger;
+use crate::policy::{LedgerEntry, Lifecycle, StatusLedger};
 use crate::project::Projected;
-use crate::publish::{self, IndexHead};
+use crate::publish::{self, IndexHead, Published};
 use crate::registry::{LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE, ledger};
 use crate::report::{Accepted, BuildReport, Rejected, Unverifiable, has_error};
 use crate::source::{self, Source};
@@ -367,7 +367,7 @@ struct Changes {
     /// Generated files.
     generated: BTreeSet<String>,
     /// The registry's own word.
-    policy: BTreeSet<&'static str>,
+    policy: BTreeSet<String>,
     ledger: bool,
     templates: bool,
 }
@@ -415,10 +415,11 @@ impl Pushed<'_, '_> {
         let secrets = self.secrets_on_the_way(&range, &changes, bounds)?;
 
         let new_source = registry.source.clone();
+        let retired = self.retired(prefix, &past_ledger, &changes, cache)?;
         let stage = Stage {
             registry: &registry,
             now: options.now,
-            published: BTreeMap::new(),
+            published: retired.iter().map(|p| (p.path.as_str(), p)).collect(),
             links: links(&changes.tree),
             wrongs,
             withdrawn: &past_ledger,
@@ -432,6 +433,7 @@ impl Pushed<'_, '_> {
                 Some(base) => past::root(objects, &objects.tree_of(&base)?, prefix)?,
                 None => None,
             },
+            retired: &retired,
         };
         let mut judged = judge_changes(&stage, repo, prefix, &changes.tree)?;
         judged.extend(secrets.iter().filter_map(|entry| stage.file(entry)));
@@ -454,7 +456,7 @@ impl Pushed<'_, '_> {
             judged.extend(stage.found(&path, findings));
         }
         self.collect(&stage, &known, prefix, judged, &past_ledger)?;
-        self.own_word(&changes, &new_source, founding)?;
+        self.own_word(&changes, &new_source, &past_ledger, founding)?;
         if changes.generated.is_empty() {
             return Ok(());
         }
@@ -475,7 +477,7 @@ impl Pushed<'_, '_> {
                 return Ok(());
             };
             let before = match &root {
-                Some(root) => git::lookup(range.objects, root, name)?,
+                Some(root) => git::lookup(range.objects, root, &name)?,
                 None => None,
             };
             if change.new != before {
@@ -484,6 +486,36 @@ impl Pushed<'_, '_> {
             Ok(())
         })?;
         Ok(changes)
+    }
+
+    /// What was published once and is in the tree no more, where the push adds to a publisher of whom the ledger says
+    /// that something was withdrawn. Only then is the index read: its size is the registry's.
+    fn retired(
+        &self,
+        prefix: &str,
+        ledger: &StatusLedger,
+        changes: &Changes,
+        cache: Option<&Cache>,
+    ) -> Result<Vec<Published>, Stop> {
+        let withdrawn: BTreeSet<&str> = ledger
+            .entries
+            .iter()
+            .filter(|entry| entry.status == Lifecycle::Withdrawn)
+            .map(|entry| entry.artifact.publisher.as_str())
+            .collect();
+        let concerned = changes.tree.cartridges.iter().any(|entry| {
+            let publisher = entry.path.as_str().split('/').nth(1);
+            publisher.is_some_and(|publisher| withdrawn.contains(publisher))
+        });
+        let Some(base) = self.base.filter(|_| concerned) else {
+            return Ok(Vec::new());
+        };
+        let source = Source::of_commit(&self.judge.repo.objects, &base, prefix)?;
+        let index = read_index(&source, cache)?;
+        Ok(index
+            .into_iter()
+            .flat_map(|index| index.signing.retired.into_iter().chain(index.published))
+            .collect())
     }
 
     /// Files that commits on the way bring and the end has not: a secret in them is out all the same.
@@ -626,7 +658,13 @@ impl Pushed<'_, '_> {
     }
 
     /// The policy and the trust registry change only where the server says so; the ledger is valid.
-    fn own_word(&mut self, changes: &Changes, new: &Source, founding: bool) -> Result<(), Stop> {
+    fn own_word(
+        &mut self,
+        changes: &Changes,
+        new: &Source,
+        past: &StatusLedger,
+        founding: bool,
+    ) -> Result<(), Stop> {
         for name in &changes.policy {
             if founding || self.judge.options.allow_policy_change {
                 continue;
@@ -639,11 +677,30 @@ impl Pushed<'_, '_> {
             if let Err(e) = Registry::under(new, new.clone(), self.judge.options.now) {
                 self.judge.refuse("history-policy", &e.file, e.to_string());
             }
-        } else if changes.ledger
-            && let Err(e) = ledger(new)
-        {
-            self.judge
-                .refuse("history-policy", LEDGER_FILE, e.to_string());
+        }
+        if !changes.ledger {
+            return Ok(());
+        }
+        match ledger(new) {
+            Err(e) if changes.policy.is_empty() => {
+                self.judge
+                    .refuse("history-policy", LEDGER_FILE, e.to_string());
+            }
+            Ok(now) if !self.judge.options.allow_policy_change => {
+                if let Some(lost) = past
+                    .entries
+                    .iter()
+                    .find(|before| !now.entries.iter().any(|after| keeps(before, after)))
+                {
+                    let r = &lost.artifact;
+                    let message = format!(
+                        "the push takes back what {LEDGER_FILE} says of {}/{}@{}",
+                        r.publisher, r.id, r.version
+                    );
+                    self.judge.refuse("history-policy", LEDGER_FILE, message);
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -788,7 +845,7 @@ impl Pushed<'_, '_> {
                 .published
                 .iter()
                 .chain(&old.signing.retired)
-                .map(publish::Published::retired)
+                .map(Published::retired)
                 .filter(|p| !listed.contains(p.path.as_str()))
                 .find(|p| !new.signing.retired.contains(p));
             if let Some(forgotten) = forgotten {
@@ -830,6 +887,18 @@ impl Pushed<'_, '_> {
     }
 }
 
+/// Whether an entry of the ledger says what one before it said: of the same artifact, and of a withdrawn one that it is.
+/// One that goes would let its coordinate be taken anew.
+fn keeps(before: &LedgerEntry, after: &LedgerEntry) -> bool {
+    let (a, b) = (&before.artifact, &after.artifact);
+    a.artifact_type == b.artifact_type
+        && a.publisher == b.publisher
+        && a.id == b.id
+        && a.version == b.version
+        && a.digest == b.digest
+        && (before.status == after.status || before.status != Lifecycle::Withdrawn)
+}
+
 /// An index, where there is one; one that was verified before is known by its hash.
 fn read_index(source: &Source, cache: Option<&Cache>) -> Result<Option<IndexHead>, RunError> {
     let bytes = match source.named(INDEX, super::INDEX_BYTES) {
@@ -850,11 +919,12 @@ fn read_index(source: &Source, cache: Option<&Cache>) -> Result<Option<IndexHead
     Ok(Some(head))
 }
 
-/// The registry's own files that a push may not change.
-fn own_word(path: &[u8]) -> Option<&'static str> {
-    [POLICY_FILE, TRUST_FILE]
-        .into_iter()
-        .find(|name| path == name.as_bytes())
+/// The registry's own files that a push may not change. Attributes decide what a clone makes of every other file.
+fn own_word(path: &[u8]) -> Option<String> {
+    let path = std::str::from_utf8(path).ok()?;
+    let name = path.rsplit('/').next().unwrap_or_default();
+    ([POLICY_FILE, TRUST_FILE].contains(&path) || name.eq_ignore_ascii_case(".gitattributes"))
+        .then(|| path.to_owned())
 }
 
 fn sort_in(change: &Change, changes: &mut Changes) {

@@ -52,8 +52,8 @@ pub struct Published {
     /// The digest of its Lance dataset, where it is listed with one.
     #[serde(skip)]
     pub dataset: Option<Digest>,
-    /// The signer's key, where it is listed.
-    #[serde(skip)]
+    /// The signer's key; unknown of what was retired before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub keyid: Option<KeyId>,
 }
 
@@ -62,7 +62,6 @@ impl Published {
     pub fn retired(&self) -> Self {
         Self {
             dataset: None,
-            keyid: None,
             ..self.clone()
         }
     }
