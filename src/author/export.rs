@@ -290,6 +290,10 @@ fn scrub(
     let (mut hits, warnings) = scrubber.finish().map_err(|p| vec![p])?;
     let allowed = scrub::apply(package, &mut hits)?;
     if !hits.is_empty() {
+        for hit in &mut hits {
+            hit.file = scrub::redacted(&hit.file);
+            hit.field = scrub::redacted(&hit.field);
+        }
         return Err(ExportError::Secrets(hits));
     }
     notes.extend(warnings.iter().map(|hit| format!("look at {hit}")));

@@ -33,6 +33,7 @@ pub fn repository_identity(repository: &str) -> Result<String, String> {
     if is_scp(repository) {
         return of_url(repository);
     }
+    let repository = without_credentials(repository);
     Err(format!(
         "{repository:?} is neither a folder that is there nor a URL such as https://example.com/owner/name"
     ))
@@ -44,10 +45,18 @@ fn of_url(url: &str) -> Result<String, String> {
     if url.len() > URL_BYTES || !named {
         return Err(format!(
             "expected the URL of a repository such as https://example.com/owner/name, found {:?}",
-            crate::model::shorten(url)
+            crate::model::shorten(&without_credentials(url))
         ));
     }
     Ok(identity)
+}
+
+/// A URL as it may be shown: what stands before the last `@` may be a password.
+fn without_credentials(url: &str) -> String {
+    match url.rsplit_once('@') {
+        Some((_, rest)) => format!("…@{rest}"),
+        None => url.to_owned(),
+    }
 }
 
 /// `host:path`, with or without a user: a colon before any slash, and no drive letter.
@@ -170,6 +179,14 @@ mod tests {
             &format!("https://h/{}", "a".repeat(URL_BYTES)),
         ] {
             assert!(repository_identity(bad).is_err(), "{bad}");
+        }
+        for bad in [
+            "https://u:hunter2@",
+            "https://u:hunter2@/",
+            "u:hunter2@host:",
+        ] {
+            let message = repository_identity(bad).unwrap_err();
+            assert!(!message.contains("hunter2"), "{message}");
         }
     }
 }

@@ -471,6 +471,43 @@ fn overlaps(taken: &[Range<usize>], range: &Range<usize>) -> bool {
         .any(|t| t.start < range.end && range.start < t.end)
 }
 
+/// A file's or a field's name without the secrets in it, so that saying where one is does not tell another.
+pub fn redacted(name: &str) -> String {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for form in COMPILED.iter().flat_map(|compiled| &compiled.forms) {
+        for captures in form.captures_iter(name.as_bytes()) {
+            ranges.extend(
+                captures
+                    .name("s")
+                    .or_else(|| captures.get(0))
+                    .map(|m| m.range()),
+            );
+        }
+    }
+    ranges.extend(
+        tokens::find(name, false)
+            .into_iter()
+            .map(|token| match token {
+                Token::Assignment(range) | Token::Hex(range) | Token::Random(range) => range,
+            }),
+    );
+    ranges.sort_by_key(|range| range.start);
+    let mut out = String::new();
+    let mut from = 0;
+    for range in ranges {
+        if range.start >= from
+            && name.is_char_boundary(range.start)
+            && name.is_char_boundary(range.end)
+        {
+            out.push_str(name.get(from..range.start).unwrap_or_default());
+            out.push_str(&hidden(range.len()));
+            from = range.end;
+        }
+    }
+    out.push_str(name.get(from..).unwrap_or_default());
+    out
+}
+
 fn hidden(length: usize) -> String {
     format!("‹{length} bytes hidden›")
 }
