@@ -185,8 +185,11 @@ mod tests {
             "https://u:hunter2@/",
             "u:hunter2@host:",
         ] {
-            let message = repository_identity(bad).unwrap_err();
-            assert!(!message.contains("hunter2"), "{message}");
+            let message = repository_identity(bad).err().unwrap_or_default();
+            assert!(
+                !message.is_empty() && !message.contains("hunter2"),
+                "{message}"
+            );
         }
     }
 }

@@ -13,7 +13,7 @@ pub static RULE: Rule = Rule {
     what: "Every coordinate that the signed index lists is in the tree, unless the ledger calls it withdrawn.",
     why: "A registry is append-only: builds that depend on the version break.",
     example: "`git rm` of an old version.",
-    fix: "Restore the file, or enter the version as withdrawn in status.json.",
+    fix: "Restore the file, or have the version entered as withdrawn in status.json first: a push or a pull request of its own, before the one that deletes it.",
     since: "0.1.0",
     check: Check::Registry,
 };
