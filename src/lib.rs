@@ -13,8 +13,9 @@
 //!
 //! Data moves to the right; nothing reaches back. `lance` turns projected rows into a dataset's bytes, `attest`
 //! makes and verifies every signature, `model` holds the small checked types, `author` makes cartridges and strips
-//! them on the same container and checks, `pipeline` wires the stages. The library neither prints nor exits nor
-//! reads the clock or the environment: time, keys and settings come in as arguments.
+//! them on the same container and checks, `pipeline` wires the stages. `source` reads a registry's files from a folder
+//! or, through `git`, from a commit. The library neither prints nor exits nor reads the clock or the environment: time,
+//! keys and settings come in as arguments.
 
 pub mod attest;
 pub mod author;
