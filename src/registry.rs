@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::check::RULES;
 use crate::disk::ReadError;
+use crate::git::{self, GitError, Mode, Objects};
 use crate::model::Timestamp;
 use crate::policy::{ConfigError, Policy, RuleInfo, StatusLedger, TrustRegistry};
 use crate::source::Source;
@@ -52,6 +53,22 @@ pub fn find_root(start: &Path) -> Result<PathBuf, String> {
             start.display()
         )
     })
+}
+
+/// Where the registry lies in a commit's tree: `""`, or `registry` where only that folder has one.
+///
+/// # Errors
+/// When a tree is missing or broken.
+pub fn prefix_in(objects: &Objects, tree: &gix::hash::oid) -> Result<&'static str, GitError> {
+    for prefix in ["", "registry/"] {
+        let at = |name: &str| git::lookup(objects, tree, &format!("{prefix}{name}"));
+        if at("cartridges")?.is_some_and(|leaf| leaf.mode == Mode::Tree)
+            || at(POLICY_FILE)?.is_some_and(|leaf| leaf.mode == Mode::Blob)
+        {
+            return Ok(prefix.trim_end_matches('/'));
+        }
+    }
+    Ok("")
 }
 
 impl Registry {

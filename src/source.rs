@@ -9,7 +9,6 @@ use gix::hash::ObjectId;
 use crate::discover::{self, At, Entry, Tree, WalkError};
 use crate::disk::{self, ReadError};
 use crate::git::{self, BlobError, Bounds, GitError, Mode, Objects, unbounded};
-use crate::registry::POLICY_FILE;
 
 /// A registry's files.
 #[derive(Debug, Clone)]
@@ -26,8 +25,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The registry in a commit: at `prefix` where that is given, else at the root or in `registry/`, whichever has
-    /// `cartridges/` or a policy. The tree of nothing where the commit has none.
+    /// What a commit has at `prefix`; the tree of nothing where it has no folder there.
     ///
     /// # Errors
     /// When a tree is missing or broken.
@@ -91,22 +89,6 @@ impl Source {
             },
         }
     }
-}
-
-/// Where the registry lies in a commit's tree: `""`, or `registry` where only that folder has one.
-///
-/// # Errors
-/// When a tree is missing or broken.
-pub fn prefix_in(objects: &Objects, tree: &gix::hash::oid) -> Result<&'static str, GitError> {
-    for prefix in ["", "registry/"] {
-        let at = |name: &str| git::lookup(objects, tree, &format!("{prefix}{name}"));
-        if at("cartridges")?.is_some_and(|leaf| leaf.mode == Mode::Tree)
-            || at(POLICY_FILE)?.is_some_and(|leaf| leaf.mode == Mode::Blob)
-        {
-            return Ok(prefix.trim_end_matches('/'));
-        }
-    }
-    Ok("")
 }
 
 /// The place of a `/`-separated path below a folder.

@@ -1,13 +1,10 @@
 //! The verdict on one cartridge. An [`Admitted`] is made here alone, out of a check without errors, so nothing can be
 //! indexed that was not checked.
 
-use serde::{Deserialize, Serialize};
-
 use crate::check::{self, Checked, Documents, Evidence, Settings, Signed};
 use crate::container::{Cartridge, Refusal};
 use crate::finding::{Finding, Severity};
 use crate::model::{Digest, KeyId, Trust};
-use crate::project::Projected;
 
 /// A cartridge that every rule let pass.
 #[derive(Debug)]
@@ -42,6 +39,11 @@ impl Admitted {
         self.trust
     }
 
+    /// What the rules warn of by its bytes alone; `None` where an error was waived.
+    pub(crate) fn warnings(&self) -> Option<&[Finding]> {
+        self.warnings.as_deref()
+    }
+
     /// Whether it conforms to the format; false where a waiver let it pass.
     pub fn clean(&self) -> bool {
         self.clean
@@ -61,7 +63,7 @@ pub struct Seen<'a> {
     pub trust: Trust,
 }
 
-const CLAIMS: [&str; 3] = [
+pub(crate) const CLAIMS: [&str; 3] = [
     "acx.publisher_id",
     "acx.artifact_id",
     "acx.artifact_version",
@@ -79,125 +81,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// An admitted cartridge, as far as its bytes alone say it: made of an [`Admitted`] and of nothing else.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Remembered {
-    projected: Projected,
-    claims: [Option<String>; 3],
-    warnings: Vec<Warning>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Warning {
-    code: String,
-    message: String,
-    table: Option<String>,
-    row: Option<String>,
-    pointer: Option<String>,
-}
-
-/// A remembered cartridge, judged anew.
-#[derive(Debug)]
-pub struct Recalled {
-    /// Its entry, where it is admitted.
-    pub projected: Option<Projected>,
-    /// Errors and warnings, sorted.
-    pub findings: Vec<Finding>,
-    /// The publisher and the signer's key.
-    pub signer: (String, KeyId),
-}
-
-impl Remembered {
-    /// What is to be kept of an admitted cartridge; `None` where more than its bytes decided.
-    pub fn of(admitted: &Admitted, projected: &Projected) -> Option<Self> {
-        if !admitted.signed.carries_key {
-            return None;
-        }
-        let warnings = admitted.warnings.as_ref()?.iter().map(|f| Warning {
-            code: f.code.to_owned(),
-            message: f.message.clone(),
-            table: f.location.table.map(str::to_owned),
-            row: f.location.row.clone(),
-            pointer: f.location.pointer.clone(),
-        });
-        Some(Self {
-            projected: projected.clone(),
-            claims: CLAIMS.map(|key| admitted.cartridge.meta(key).map(str::to_owned)),
-            warnings: warnings.collect(),
-        })
-    }
-
-    /// Judges it by this policy, these keys and this time, in this place; `None` where it has to be read again.
-    pub fn recall(
-        &self,
-        path: &str,
-        settings: Settings<'_>,
-        place: impl FnOnce(Seen<'_>, &mut Vec<Finding>),
-    ) -> Option<Recalled> {
-        let mut projected = self.projected.clone();
-        let entry = &mut projected.entry;
-        let revoked = settings
-            .trust
-            .get(&entry.keyid)
-            .is_some_and(|key| key.compromised());
-        if revoked || settings.now.is_before(&entry.signed_at) {
-            return None;
-        }
-        let mut findings = Vec::with_capacity(self.warnings.len());
-        for warning in &self.warnings {
-            let rule = check::rule(&warning.code)?;
-            let level = settings.policy.level(rule.info());
-            let at = check::Place {
-                table: match &warning.table {
-                    Some(table) => Some(check::table(table)?),
-                    None => None,
-                },
-                row: warning.row.clone(),
-                pointer: warning.pointer.clone(),
-            };
-            check::Sink::new(rule, path, level, &mut findings).report(at, warning.message.as_str());
-        }
-        let publisher = self.claims[0].clone().unwrap_or_default();
-        let (trust, _) = check::origin(
-            &publisher,
-            &entry.keyid,
-            &entry.signed_at,
-            settings.trust,
-            settings.own_keys,
-            settings.now,
-        );
-        let seen = Seen {
-            sha256: entry.sha256,
-            claims: [
-                self.claims[0].as_deref(),
-                self.claims[1].as_deref(),
-                self.claims[2].as_deref(),
-            ],
-            manifest: Some(entry.digest),
-            trust,
-        };
-        place(seen, &mut findings);
-        crate::finding::sort(&mut findings);
-        let trust = trust.min(Trust::Trusted);
-        entry.path = path.to_owned();
-        entry.trust = trust;
-        entry.trust_status = trust.status().to_owned();
-        let signer = (publisher, entry.keyid.clone());
-        let accepted = findings.iter().all(|f| f.severity != Severity::Error);
-        let of_the_key = is_of_the_key(&findings);
-        if !accepted && !of_the_key {
-            // Rare, and then every word of the full judgement counts.
-            return None;
-        }
-        Some(Recalled {
-            projected: accepted.then_some(projected),
-            findings,
-            signer,
-        })
-    }
-}
-
-fn is_of_the_key(findings: &[Finding]) -> bool {
+/// Whether nothing stands against a cartridge but what became of its signer's key.
+pub(crate) fn is_of_the_key(findings: &[Finding]) -> bool {
     findings
         .iter()
         .filter(|f| f.severity == Severity::Error)

@@ -52,6 +52,8 @@ fn mixed(work: &Repository<'_>) {
     work.put("templates/starter/README.md", "start\n");
     #[cfg(unix)]
     std::os::unix::fs::symlink("README.md", work.path.join("link")).unwrap();
+    // More than `limits.file_bytes`.
+    work.put("dump.sql", vec![b' '; (64 << 20) + 1]);
 }
 
 fn generated(folder: &std::path::Path) -> Vec<(String, Vec<u8>)> {
@@ -74,9 +76,25 @@ fn a_commit_is_judged_as_its_checkout_is() {
         let lab = Lab::new();
         let work = lab.work("work", &[&format!("--object-format={kind}")]);
         mixed(&work);
-        work.commit("Everything");
+        work.git(&["add", "-A"]);
+        let commit = if kind == "sha1" {
+            "1".repeat(40)
+        } else {
+            "1".repeat(64)
+        };
+        work.git(&[
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{commit},vendored"),
+        ]);
+        work.git(&["commit", "-q", "-m", "Everything"]);
+        fs::create_dir_all(work.path.join("vendored")).unwrap();
         let from_folder = work.build(&[]);
         assert_eq!(from_folder.status, 1, "{from_folder:#?}");
+        let codes = rejected_codes(&from_folder.json());
+        assert_eq!(codes["vendored"], ["registry-symlink"]);
+        assert_eq!(codes["dump.sql"], ["registry-file-too-large"]);
         let expected = generated(&work.path);
         assert!(expected.len() > 6);
         let report = |out: &support::registry::Output| {

@@ -71,18 +71,8 @@ fn expected(twin: &TempRegistry, old: Option<&[u8]>, ledger: &[u8]) -> Vec<u8> {
     let key = PrivateKey::from_seed(&keys::seed(INDEX_SEED)).unwrap();
     let registry = Registry::load(&twin.root(), &now).unwrap();
     let options = BuildOptions {
-        mode: Mode::Write,
-        fail_on_reject: false,
-        resign: false,
-        new_chain: false,
-        allow_shrink: false,
         jobs: 1,
-        now: &now,
-        key: Some(&key),
-        base: None,
-        checkout: None,
-        cache: None,
-        expired: &acx_registry::git::unbounded,
+        ..BuildOptions::new(Mode::Write, &now, Some(&key))
     };
     let mut output = Output::Folder(twin.root());
     assert_eq!(

@@ -298,14 +298,6 @@ pub(super) fn registry_of(
     Ok(Registry::under(&source, source.clone(), now)?)
 }
 
-/// The signing key of a build that writes.
-pub(super) fn signing_key_of(
-    file: Option<PathBuf>,
-    registry: &Registry,
-) -> Result<Option<PrivateKey>, Failure> {
-    signing_key(file, registry, Mode::Write)
-}
-
 /// Who commits, and with what message.
 pub(super) fn commit_options(
     args: &CommitArgs,
@@ -460,7 +452,7 @@ fn output_of<'a>(
 
 /// The key of `--key`, of `ACX_INDEX_KEY`, or of the key folder; made there only for a registry that has neither an
 /// index nor a pin, and never in CI.
-fn signing_key(
+pub(super) fn signing_key(
     file: Option<PathBuf>,
     registry: &Registry,
     mode: Mode,

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use acx_registry::git::Repo;
-use acx_registry::pipeline::{self, Branch, BuildOptions, PushOptions};
+use acx_registry::pipeline::{self, Branch, BuildOptions, Mode, PushOptions};
+use acx_registry::registry;
 use acx_registry::report;
-use acx_registry::source;
 
-use super::build::{CacheArgs, CommitArgs, commit_options, options, save, signing_key_of};
+use super::build::{CacheArgs, CommitArgs, commit_options, options, save, signing_key};
 use super::{Failure, Format, Global, environment, output};
 
 /// Bytes of the hook's input.
@@ -131,10 +131,10 @@ pub fn post_receive(args: PostArgs, global: Global) -> Result<u8, Failure> {
             "a repository with a work tree is built by `acx build-index --commit`, not by this hook".into(),
         ));
     }
-    let prefix = source::prefix_in(&repo.objects, &repo.objects.tree_of(&tip)?)?;
+    let prefix = registry::prefix_in(&repo.objects, &repo.objects.tree_of(&tip)?)?;
     let _lock = pipeline::lock(Some(&repo), &repo.git_dir())?;
     let registry = super::build::registry_of(&repo, tip, prefix, &now)?;
-    let key = signing_key_of(args.key, &registry)?;
+    let key = signing_key(args.key, &registry, Mode::Write)?;
     let branch = Branch {
         repo: &repo,
         prefix,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use acx_registry::git::{ObjectFolders, Repo};
 use acx_registry::registry;
-use acx_registry::source::{self, Source};
+use acx_registry::source::Source;
 use gix::hash::ObjectId;
 
 use super::Failure;
@@ -61,7 +61,7 @@ pub fn in_git(registry: &Path, args: &RevisionArgs, default: &str) -> Result<InG
         None => String::new(),
     };
     let prefix = if below.is_empty() {
-        source::prefix_in(&repo.objects, &tree)?.to_owned()
+        registry::prefix_in(&repo.objects, &tree)?.to_owned()
     } else {
         below
     };

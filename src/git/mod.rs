@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gix::bstr::ByteSlice as _;
-use gix::hash::{Kind as HashKind, ObjectId, oid};
+use gix::hash::{Kind as HashKind, ObjectId};
 use gix::sec::Trust;
 
 pub use history::{NewCommit, between, is_ancestor, merge_base};
@@ -324,14 +324,6 @@ pub fn parse_id(kind: HashKind, text: &str) -> Result<Option<ObjectId>, GitError
             ))
         })?;
     Ok((!id.is_null()).then_some(id))
-}
-
-/// The tree of a commit, or of nothing.
-///
-/// # Errors
-/// When the commit is missing or broken.
-pub fn tree_of(objects: &Objects, commit: Option<&oid>) -> Result<Option<ObjectId>, GitError> {
-    commit.map(|id| objects.tree_of(id)).transpose()
 }
 
 /// Whether this is a git folder itself, as a bare repository is.

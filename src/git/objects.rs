@@ -129,14 +129,6 @@ impl Objects {
         self.with(|reader| reader.size(id))
     }
 
-    /// Whether there is such an object.
-    ///
-    /// # Errors
-    /// When a store cannot be read.
-    pub fn contains(&self, id: &oid) -> Result<bool, GitError> {
-        self.with(|reader| Ok(reader.header(id)?.is_some()))
-    }
-
     /// The tree of a commit.
     ///
     /// # Errors

@@ -10,10 +10,9 @@ use super::cache::Cache;
 use super::checkout::Checkout;
 use super::join::{Joined, join};
 use super::judge::{Judged, Stage, links, report};
-use super::output::{Output, Staged};
+use super::output::Output;
 use super::past::{self, Range, Wrong};
 use super::publishers::Known;
-use super::push::PushOptions;
 use super::sidecar;
 use super::{INDEX_BYTES, RunError, pool};
 use crate::attest::PrivateKey;
@@ -137,7 +136,9 @@ pub fn build(
     let threads = pool(options.jobs)?;
     let (old, tree) =
         threads.install(|| rayon::join(|| old_index(registry, options), || list(&registry.source)));
-    let (old, tree) = (old?, tree?);
+    let (old, mut tree) = (old?, tree?);
+    tree.oddities
+        .extend(options.checkout.into_iter().flat_map(Checkout::submodules));
     // A check asks what a build would have written when the index was signed, so that it gives one answer for one tree.
     let evaluated_at = match (&old, options.mode) {
         (Some(old), Mode::Check) => old.head.signing.signed_at.clone(),
@@ -313,31 +314,6 @@ pub fn check_history(base: &Base<'_>, now: &Timestamp) -> Result<BuildReport, Ru
         base.base.to_hex_with_len(12)
     );
     Ok(out)
-}
-
-/// How a commit's generated files differ from what a build would have made of it when its index was signed.
-pub(super) fn compare_index(
-    repo: &Repo,
-    prefix: &str,
-    registry: &Registry,
-    base: Option<Base<'_>>,
-    cache: Option<&Cache>,
-    push: &PushOptions<'_>,
-) -> Result<Vec<String>, RunError> {
-    let options = BuildOptions {
-        jobs: push.jobs,
-        base,
-        cache,
-        expired: push.expired,
-        ..BuildOptions::new(Mode::Check, push.now, None)
-    };
-    let mut output = Output::Commit(Staged::new(repo, prefix));
-    let report = build(registry, &mut output, &options)?;
-    let unverifiable = report
-        .unverifiable
-        .into_iter()
-        .map(|one| format!("{}: {}", one.path, one.reason));
-    Ok(report.differences.into_iter().chain(unverifiable).collect())
 }
 
 /// The keys and paths of the index before.

@@ -23,8 +23,7 @@ use crate::check::RULES;
 use crate::disk;
 use crate::model::{Digest, Timestamp};
 use crate::policy::Policy;
-use crate::project::Memories;
-use crate::verdict::Remembered;
+use crate::project::{Memories, Remembered};
 
 /// To be raised when what is kept, or what the rules find, changes without a change of the rules' texts.
 const FORMAT: &str = "acx-cache/1";

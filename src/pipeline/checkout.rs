@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
+use gix::bstr::ByteSlice as _;
 use gix::hash::ObjectId;
 use gix::index::entry::{Mode, Stat};
 
 use super::RunError;
+use crate::discover::{Oddity, OddityKind};
 use crate::git::Repo;
 
 /// A work tree's git index, and where the registry lies in it.
@@ -50,6 +52,21 @@ impl Checkout {
             index,
             stat,
         }))
+    }
+
+    /// The submodules in the registry. In a work tree they look like folders, empty ones where nobody asked for them; the
+    /// commit says what they are.
+    pub(super) fn submodules(&self) -> impl Iterator<Item = Oddity> + '_ {
+        let entries = self.index.entries().iter();
+        entries
+            .filter(|entry| entry.mode == Mode::COMMIT)
+            .filter_map(|entry| {
+                let path = entry.path(&self.index).to_str_lossy();
+                Some(Oddity {
+                    path: path.strip_prefix(&self.prefix)?.to_owned(),
+                    kind: OddityKind::Submodule,
+                })
+            })
     }
 
     fn entry(&self, path: &str) -> Option<&gix::index::Entry> {

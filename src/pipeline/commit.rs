@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use gix::hash::ObjectId;
 
+use super::RunError;
 use super::build::{BuildOptions, build};
 use super::output::{Output, Staged};
-use super::{RunError, past};
 use crate::discover::{INDEX, REGISTRY_DATASET, is_cartridge, sidecar_of};
 use crate::git::{self, Bounds, Edit, Identity, Mode, Repo, program};
 use crate::model::{RegistryPath, Timestamp};
@@ -333,15 +333,6 @@ impl Branch<'_> {
             onto = git::recommit(self.repo, one.id, tree, onto, &commit.author, &commit.now)?;
         }
         Ok(onto)
-    }
-
-    /// Whether the branch's commit holds a registry at all.
-    ///
-    /// # Errors
-    /// When the commit cannot be read.
-    pub fn has_registry(&self, commit: ObjectId) -> Result<bool, RunError> {
-        let tree = self.repo.objects.tree_of(&commit)?;
-        Ok(past::root(&self.repo.objects, &tree, self.prefix)?.is_some())
     }
 }
 

@@ -203,7 +203,7 @@ fn ledger_entry<'a>(
 }
 
 /// What is equal for versions that differ in build metadata or case alone.
-pub(super) fn same_version_key(version: &str) -> String {
+fn same_version_key(version: &str) -> String {
     version.split('+').next().unwrap_or_default().to_lowercase()
 }
 

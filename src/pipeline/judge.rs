@@ -17,12 +17,12 @@ use crate::finding::{Finding, Severity};
 use crate::git::{self, Bounds};
 use crate::model::{Coordinate, KeyId, RegistryPath, Timestamp, Trust};
 use crate::policy::{Policy, StatusLedger};
-use crate::project::{self, Memories, Projected};
+use crate::project::{self, Memories, Projected, Remembered};
 use crate::publish::Published;
 use crate::registry::Registry;
 use crate::secret;
 use crate::source::Source;
-use crate::verdict::{self, Admitted, Judgement, Remembered, Seen};
+use crate::verdict::{self, Admitted, Judgement, Seen};
 
 /// What became of one path.
 pub(super) enum Outcome {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::build::{committed_index, listed, of_index};
-use super::join::same_version_key;
+use super::join::duplicates;
 use super::judge::{Stage, report};
 use super::publishers::refuse_strangers;
 use super::{BuildOptions, Mode, RunError};
@@ -86,9 +86,6 @@ pub fn plan_publication(
         .0
         .map_err(|refusal| RunError::new(refusal.0))?;
     let is_there = occupied(registry, &place, bytes, &mut judgement.findings)?;
-    if !is_there {
-        crowded(registry, &coordinate, &mut judgement.findings)?;
-    }
     crate::finding::sort(&mut judgement.findings);
     let admitted = judgement.admitted.take();
     let refused = crate::report::has_error(&judgement.findings);
@@ -100,10 +97,18 @@ pub fn plan_publication(
     // Whose key it is, by the keys of the index.
     let known = of_index(index.as_ref(), &stage, &[]);
     let mut one = vec![(projected.clone(), std::mem::take(&mut judgement.findings))];
-    let mut strangers = Vec::new();
-    refuse_strangers(&stage, &known, &mut one, &mut strangers)?;
-    if let Some(stranger) = strangers.pop() {
-        judgement.findings = stranger.findings;
+    let mut refused = Vec::new();
+    if !is_there {
+        duplicates(
+            &stage,
+            &siblings(registry, &coordinate)?,
+            &mut one,
+            &mut refused,
+        );
+    }
+    refuse_strangers(&stage, &known, &mut one, &mut refused)?;
+    if let Some(refused) = refused.pop() {
+        judgement.findings = refused.findings;
         let report = FileReport::judged(shown.to_owned(), judgement);
         return Err(NotPublished::Rejected(Box::new(report)));
     }
@@ -289,47 +294,24 @@ fn occupied(
     }
 }
 
-/// A version that differs from one that is there in build metadata or case alone would be refused.
-fn crowded(
-    registry: &Registry,
-    coordinate: &Coordinate,
-    findings: &mut Vec<Finding>,
-) -> Result<(), RunError> {
+/// The paths of the cartridges that stand beside this version.
+fn siblings(registry: &Registry, coordinate: &Coordinate) -> Result<Vec<String>, RunError> {
     let folder = format!("cartridges/{}/{}", coordinate.publisher, coordinate.id);
+    let fails = |e: io::Error| RunError::new(format!("{folder}: {e}"));
     let entries = match std::fs::read_dir(root(registry)?.join(&folder)) {
         Ok(entries) => entries,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        // What is no folder was reported with the place.
-        Err(e) if e.kind() == io::ErrorKind::NotADirectory => return Ok(()),
-        Err(e) => return Err(RunError::new(format!("{folder}: {e}"))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(fails(e)),
     };
-    let own = coordinate.version.as_str();
+    let mut paths = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(|e| RunError::new(format!("{folder}: {e}")))?;
-        let name = entry.file_name();
-        let Some(other) = name.to_str().filter(|n| *n != own) else {
-            continue;
-        };
-        if same_version_key(other) == same_version_key(own)
-            && entry
-                .path()
-                .join("cartridge.acx")
-                .symlink_metadata()
-                .is_ok()
-        {
-            let message =
-                format!("it differs from the version {other} in build metadata or case alone");
-            report(
-                &registry.policy,
-                "registry-duplicate",
-                &coordinate.path(),
-                Place::file(),
-                message,
-                findings,
-            );
+        let entry = entry.map_err(fails)?;
+        let file = entry.path().join("cartridge.acx");
+        if let (Some(version), Ok(_)) = (entry.file_name().to_str(), file.symlink_metadata()) {
+            paths.push(format!("{folder}/{version}/cartridge.acx"));
         }
     }
-    Ok(())
+    Ok(paths)
 }
 
 /// Every folder above a path, from the top.

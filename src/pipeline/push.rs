@@ -11,7 +11,7 @@ use std::path::Path;
 use gix::hash::ObjectId;
 use rayon::prelude::*;
 
-use super::build::{Base, compare_index};
+use super::build::{Base, BuildOptions, Mode as BuildMode, build};
 use super::cache::Cache;
 use super::join::{duplicates, is_withdrawn};
 use super::judge::{Judged, Outcome, Stage, links, report};
@@ -27,9 +27,9 @@ use crate::model::{Digest, KeyId, RegistryPath, Timestamp};
 use crate::policy::{LedgerEntry, Lifecycle, StatusLedger};
 use crate::project::Projected;
 use crate::publish::{self, IndexHead, Published};
-use crate::registry::{LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE, ledger};
+use crate::registry::{self, LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE, ledger};
 use crate::report::{Accepted, BuildReport, Rejected, Unverifiable, has_error};
-use crate::source::{self, Source};
+use crate::source::Source;
 
 /// One line of the hook's input: a reference and where it is to go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -277,7 +277,7 @@ impl<'a> Judge<'a> {
         };
         let Some(old) = old else { return Ok(()) };
         let tree = self.repo.objects.tree_of(&old)?;
-        let prefix = source::prefix_in(&self.repo.objects, &tree)?;
+        let prefix = registry::prefix_in(&self.repo.objects, &tree)?;
         let root = past::root(&self.repo.objects, &tree, prefix)?;
         let mut bounds = self.bounds();
         let published = git::diff(&self.repo.objects, root.as_deref(), None, &mut bounds)?
@@ -341,7 +341,7 @@ fn registry_at(
     commit: ObjectId,
     now: &Timestamp,
 ) -> Result<(&'static str, Registry), RunError> {
-    let prefix = source::prefix_in(&repo.objects, &repo.objects.tree_of(&commit)?)?;
+    let prefix = registry::prefix_in(&repo.objects, &repo.objects.tree_of(&commit)?)?;
     let source = Source::of_commit(&repo.objects, &commit, prefix)?;
     let registry = Registry::under(&source, source.clone(), now)
         .map_err(|e| RunError::new(format!("in the commit {}: {e}", commit.to_hex_with_len(12))))?;
@@ -369,7 +369,6 @@ struct Changes {
     /// The registry's own word.
     policy: BTreeSet<String>,
     ledger: bool,
-    templates: bool,
 }
 
 impl Pushed<'_, '_> {
@@ -721,22 +720,21 @@ impl Pushed<'_, '_> {
             }
             None => None,
         };
-        let Some(new) = read_index(&registry.source, cache)
-            .map_err(|e| (e, ()))
-            .or_else(|(e, ())| {
+        let new = match read_index(&registry.source, cache) {
+            Ok(new) => new,
+            Err(e) => {
                 self.judge.refuse("history-index", INDEX, e.0);
-                Ok::<_, Stop>(None)
-            })?
-        else {
+                return Ok(());
+            }
+        };
+        let Some(new) = new else {
             // Datasets without an index say nothing; an index that is gone is missed by everyone.
             let message = match old {
                 Some(_) => "the push removes the index",
                 None => "datasets come without an index",
             };
-            if !self.judge.report.rejected.iter().any(|r| r.path == INDEX) {
-                self.judge
-                    .refuse("history-index", INDEX, message.to_owned());
-            }
+            self.judge
+                .refuse("history-index", INDEX, message.to_owned());
             return Ok(());
         };
         let signer = &new.integrity.keyid;
@@ -899,6 +897,31 @@ fn keeps(before: &LedgerEntry, after: &LedgerEntry) -> bool {
         && (before.status == after.status || before.status != Lifecycle::Withdrawn)
 }
 
+/// How a commit's generated files differ from what a build would have made of it when its index was signed.
+fn compare_index(
+    repo: &Repo,
+    prefix: &str,
+    registry: &Registry,
+    base: Option<Base<'_>>,
+    cache: Option<&Cache>,
+    push: &PushOptions<'_>,
+) -> Result<Vec<String>, RunError> {
+    let options = BuildOptions {
+        jobs: push.jobs,
+        base,
+        cache,
+        expired: push.expired,
+        ..BuildOptions::new(BuildMode::Check, push.now, None)
+    };
+    let mut output = Output::Commit(Staged::new(repo, prefix));
+    let report = build(registry, &mut output, &options)?;
+    let unverifiable = report
+        .unverifiable
+        .into_iter()
+        .map(|one| format!("{}: {}", one.path, one.reason));
+    Ok(report.differences.into_iter().chain(unverifiable).collect())
+}
+
 /// An index, where there is one; one that was verified before is known by its hash.
 fn read_index(source: &Source, cache: Option<&Cache>) -> Result<Option<IndexHead>, RunError> {
     let bytes = match source.named(INDEX, super::INDEX_BYTES) {
@@ -933,7 +956,6 @@ fn sort_in(change: &Change, changes: &mut Changes) {
         changes.policy.insert(name);
     }
     changes.ledger |= shown == LEDGER_FILE;
-    changes.templates |= shown.starts_with("templates/");
     if shown == INDEX || sidecar_of(&shown).is_some() {
         changes.generated.insert(shown.clone());
         if shown != INDEX {

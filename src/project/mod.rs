@@ -5,6 +5,7 @@ mod card;
 pub mod embed;
 mod entry;
 pub mod memories;
+mod remember;
 mod template;
 
 pub use card::card;
@@ -13,4 +14,5 @@ pub use entry::{
     VerificationState, entry,
 };
 pub use memories::{MemoryRecord, record_batch};
+pub use remember::{Recalled, Remembered};
 pub use template::{TemplateEntry, template};
