@@ -627,3 +627,48 @@ fn a_sha256_repository_is_guarded_too() {
     clone.commit("Amend");
     refused(&server, &clone, &["main"], "history-changed");
 }
+
+#[test]
+fn a_server_in_a_folder_of_an_odd_name_is_guarded() {
+    // Git quotes such a name in the list of object folders that the hook gets.
+    let lab = Lab::new();
+    let server = lab.bare("a:b \"c\".git", &[]);
+    server.hook("pre-receive", "");
+    let clone = lab.work("clone", &[]);
+    clone.git(&["remote", "add", "origin", server.path.to_str().unwrap()]);
+    let path = clone.cartridge(&cartridge("build-smith", "1.0.0"));
+    clone.commit("Publish");
+    let out = clone.try_git(&["push", "origin", "main"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    clone.put(&path.replace("1.0.0", "1.1.0"), "bad");
+    clone.commit("Bad");
+    refused(&server, &clone, &["main"], "container-not-sqlite");
+}
+
+#[test]
+fn input_that_no_git_writes_is_an_error() {
+    let lab = Lab::new();
+    let (server, _) = founded(&lab, |_| {});
+    let (some, nothing) = ("1".repeat(40), "0".repeat(40));
+    for input in [
+        "hello\n".to_owned(),
+        format!("{nothing} {some}\n"),
+        format!("{nothing} {} refs/heads/main\n", "1".repeat(39)),
+        format!("{nothing} {} refs/heads/main\n", "1".repeat(64)),
+        format!("{nothing} {some} refs/heads/..\n"),
+        format!("{nothing} {some} {}\n", "x".repeat(5000)),
+        // An object that is nowhere.
+        format!("{nothing} {some} refs/heads/main\n"),
+    ] {
+        let file = lab.at("input");
+        fs::write(&file, &input).unwrap();
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_acx"))
+            .arg("pre-receive")
+            .current_dir(&server.path)
+            .stdin(fs::File::open(&file).unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(2), "{input}: {run:?}");
+        assert!(run.stdout.is_empty() && !run.stderr.is_empty(), "{input}");
+    }
+}
