@@ -188,6 +188,16 @@ const ATTACKS: &[Attack] = &[
         "history-removed",
     ),
     (
+        "a version that a folder takes the place of",
+        |clone| {
+            clone.git(&["rm", "-q", PUBLISHED]);
+            clone.put(&format!("{PUBLISHED}/README.md"), "gone");
+            clone.commit("Replace by a folder");
+        },
+        &["main"],
+        "history-removed",
+    ),
+    (
         "modified, then restored within the push",
         |clone| {
             let good = fs::read(clone.path.join(PUBLISHED)).unwrap();

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use gix::hash::{ObjectId, oid};
 use gix::objs::TreeRefIter;
@@ -176,15 +177,11 @@ fn is_forbidden(name: &[u8]) -> bool {
 
 /// Git's order: a folder's name counts as if it ended in a slash.
 fn order(a: &TreeEntry, b: &TreeEntry) -> Ordering {
-    let slash = |e: &TreeEntry| (e.leaf.mode == Mode::Tree).then_some(b'/');
-    let key = |e: &TreeEntry| {
-        e.name
-            .clone()
-            .into_iter()
-            .chain(slash(e))
-            .collect::<Vec<u8>>()
-    };
-    key(a).cmp(&key(b))
+    fn key(e: &TreeEntry) -> impl Iterator<Item = u8> + '_ {
+        let slash = (e.leaf.mode == Mode::Tree).then_some(b'/');
+        e.name.iter().copied().chain(slash)
+    }
+    key(a).cmp(key(b))
 }
 
 /// What stands at a path below a tree; the tree itself for the empty path.
@@ -258,35 +255,31 @@ pub fn diff(
             for id in [old, new].into_iter().flatten() {
                 bounds.enter(id)?;
             }
-            let list = |id: &Option<ObjectId>| match id {
-                Some(id) => entries(reader, id),
-                None => Ok(Vec::new()),
+            let list = |id: Option<ObjectId>| match id {
+                Some(id) => reader.remembered(&id, || entries(reader, &id)),
+                None => Ok(Arc::default()),
             };
-            // By plain name: a file that becomes a folder then stands on both sides at once.
-            let mut both: std::collections::BTreeMap<Vec<u8>, [Option<Leaf>; 2]> =
-                std::collections::BTreeMap::new();
-            for entry in list(&old)? {
+            let (old, new) = (list(old)?, list(new)?);
+            let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+            // Both are in git's order, in which a file and a folder of one name are two things.
+            loop {
                 bounds.step()?;
-                both.entry(entry.name).or_default()[0] = Some(entry.leaf);
-            }
-            for entry in list(&new)? {
-                bounds.step()?;
-                both.entry(entry.name).or_default()[1] = Some(entry.leaf);
-            }
-            for (name, [old, new]) in both {
-                if old == new {
+                let order = match (old.peek(), new.peek()) {
+                    (None, None) => break,
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (Some(old), Some(new)) => order(old, new),
+                };
+                let was = old.next_if(|_| order != Ordering::Greater);
+                let is = new.next_if(|_| order != Ordering::Less);
+                let (old, new) = (was.map(|e| e.leaf), is.map(|e| e.leaf));
+                let Some(entry) = was.or(is).filter(|_| old != new) else {
                     continue;
-                }
-                let path = join(&prefix, &name)?;
-                let folder =
-                    |leaf: Option<Leaf>| leaf.filter(|l| l.mode == Mode::Tree).map(|l| l.id);
-                let (old_folder, new_folder) = (folder(old), folder(new));
-                if old_folder.is_some() || new_folder.is_some() {
-                    folders.push((path.clone(), old_folder, new_folder));
-                }
-                let file = |leaf: Option<Leaf>| leaf.filter(|l| l.mode != Mode::Tree);
-                let (old, new) = (file(old), file(new));
-                if old.is_some() || new.is_some() {
+                };
+                let path = join(&prefix, &entry.name)?;
+                if entry.leaf.mode == Mode::Tree {
+                    folders.push((path, old.map(|leaf| leaf.id), new.map(|leaf| leaf.id)));
+                } else {
                     changes.push(Change { path, old, new });
                 }
             }

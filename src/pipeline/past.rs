@@ -67,11 +67,11 @@ impl Range<'_> {
         git::diff(self.objects, from.as_deref(), to.as_deref(), bounds)
     }
 
-    /// The changes of each new commit against each of its parents, until `visit` says that it has seen enough.
+    /// The changes of each new commit against each of its parents.
     pub(super) fn each_change(
         &self,
         bounds: &mut Bounds<'_>,
-        mut visit: impl FnMut(&NewCommit, Change) -> Result<(), GitError>,
+        mut visit: impl FnMut(&NewCommit, &Change) -> Result<(), GitError>,
     ) -> Result<(), GitError> {
         for commit in self.commits {
             let to = root(self.objects, &commit.tree, self.prefix)?;
@@ -83,7 +83,7 @@ impl Range<'_> {
             for parent in parents {
                 let from = self.root_of(parent)?;
                 for change in git::diff(self.objects, from.as_deref(), to.as_deref(), bounds)? {
-                    visit(commit, change)?;
+                    visit(commit, &change)?;
                 }
             }
         }
@@ -104,12 +104,13 @@ impl Range<'_> {
             self.weigh(&published, ledger, None, &change, &mut wrongs)?;
         }
         self.each_change(bounds, |commit, change| {
-            self.weigh(&published, ledger, Some(commit.id), &change, &mut wrongs)
+            self.weigh(&published, ledger, Some(commit.id), change, &mut wrongs)
         })?;
         Ok(wrongs)
     }
 
-    fn weigh(
+    /// Enters what a change does to the published path it is of, if it is of one.
+    pub(super) fn weigh(
         &self,
         published: &gix::hash::oid,
         ledger: &StatusLedger,

@@ -16,7 +16,7 @@ use super::cache::Cache;
 use super::join::{duplicates, is_withdrawn};
 use super::judge::{Judged, Outcome, Stage, links, report};
 use super::output::{Output, Staged};
-use super::past::{self, Range};
+use super::past::{self, Range, Wrong};
 use super::publishers::{Known, refuse_strangers};
 use super::{RunError, pool};
 use crate::check::Place;
@@ -369,6 +369,10 @@ struct Changes {
     /// The registry's own word.
     policy: BTreeSet<String>,
     ledger: bool,
+    /// Files that commits on the way bring, and the end has not.
+    on_the_way: Vec<Entry>,
+    /// What is done to published paths.
+    wrongs: BTreeMap<String, Wrong>,
 }
 
 impl Pushed<'_, '_> {
@@ -409,9 +413,9 @@ impl Pushed<'_, '_> {
             head: self.head,
             commits: &self.commits,
         };
-        let wrongs = range.wrongs(&past_ledger, bounds)?;
-        let changes = self.changes(&range, bounds)?;
-        let secrets = self.secrets_on_the_way(&range, &changes, bounds)?;
+        let published = range.base_root()?;
+        let mut changes = self.changes(&range, published, &past_ledger, bounds)?;
+        let wrongs = std::mem::take(&mut changes.wrongs);
 
         let new_source = registry.source.clone();
         let retired = self.retired(prefix, &past_ledger, &changes, cache)?;
@@ -428,14 +432,16 @@ impl Pushed<'_, '_> {
         };
         let known = Known::Tree {
             objects,
-            root: match self.base {
-                Some(base) => past::root(objects, &objects.tree_of(&base)?, prefix)?,
-                None => None,
-            },
+            root: published,
             retired: &retired,
         };
         let mut judged = judge_changes(&stage, repo, prefix, &changes.tree)?;
-        judged.extend(secrets.iter().filter_map(|entry| stage.file(entry)));
+        judged.extend(
+            changes
+                .on_the_way
+                .iter()
+                .filter_map(|entry| stage.file(entry)),
+        );
         let gone: Vec<(String, String, &'static str)> = stage
             .wrongs
             .iter()
@@ -462,25 +468,51 @@ impl Pushed<'_, '_> {
         self.index(&registry, prefix, cache, bounds)
     }
 
-    /// Everything that the end has and the commit before has not.
-    fn changes(&self, range: &Range<'_>, bounds: &mut Bounds<'_>) -> Result<Changes, Stop> {
+    /// Everything that the end has and the commit before has not, and what commits on the way do: to published paths,
+    /// to a policy that lets the next one in, and files that the end has not, since a secret in them is out all the
+    /// same.
+    fn changes(
+        &self,
+        range: &Range<'_>,
+        published: Option<ObjectId>,
+        ledger: &StatusLedger,
+        bounds: &mut Bounds<'_>,
+    ) -> Result<Changes, Stop> {
         let mut changes = Changes::default();
+        let weigh = |commit, change: &Change, wrongs: &mut BTreeMap<String, Wrong>| match &published
+        {
+            Some(root) => range.weigh(root, ledger, commit, change, wrongs),
+            None => Ok(()),
+        };
         for change in range.changes(bounds)? {
+            weigh(None, &change, &mut changes.wrongs)?;
             sort_in(&change, &mut changes);
         }
-        // What only a commit on the way changes may be a policy that lets the next one in. A commit without a parent
-        // that has the same policy changes nothing.
-        let root = range.base_root()?;
-        range.each_change(bounds, |_, change| {
-            let Some(name) = own_word(&change.path) else {
-                return Ok(());
-            };
-            let before = match &root {
-                Some(root) => git::lookup(range.objects, root, &name)?,
-                None => None,
-            };
-            if change.new != before {
-                changes.policy.insert(name);
+        let mut seen: BTreeSet<At> = changes.tree.files.iter().map(|e| e.at.clone()).collect();
+        range.each_change(bounds, |commit, change| {
+            weigh(Some(commit.id), change, &mut changes.wrongs)?;
+            if let Some(name) = own_word(&change.path) {
+                // A commit without a parent that has the same policy changes nothing.
+                let before = match &published {
+                    Some(root) => git::lookup(range.objects, root, &name)?,
+                    None => None,
+                };
+                if change.new != before {
+                    changes.policy.insert(name);
+                }
+            }
+            let path = std::str::from_utf8(&change.path)
+                .ok()
+                .and_then(|path| RegistryPath::try_from(path).ok())
+                .filter(|path| {
+                    !discover::is_cartridge(path) && sidecar_of(path.as_str()).is_none()
+                });
+            if let (Some(path), Some(leaf)) = (path, change.new)
+                && leaf.mode == Mode::Blob
+                && seen.insert(At::Blob(leaf.id))
+            {
+                let at = At::Blob(leaf.id);
+                changes.on_the_way.push(Entry { path, at });
             }
             Ok(())
         })?;
@@ -515,41 +547,6 @@ impl Pushed<'_, '_> {
             .into_iter()
             .flat_map(|index| index.signing.retired.into_iter().chain(index.published))
             .collect())
-    }
-
-    /// Files that commits on the way bring and the end has not: a secret in them is out all the same.
-    fn secrets_on_the_way(
-        &self,
-        range: &Range<'_>,
-        changes: &Changes,
-        bounds: &mut Bounds<'_>,
-    ) -> Result<Vec<Entry>, Stop> {
-        let at_end: BTreeSet<&At> = changes.tree.files.iter().map(|e| &e.at).collect();
-        let mut seen = BTreeSet::new();
-        let mut files = Vec::new();
-        if self.commits.len() < 2 {
-            return Ok(files);
-        }
-        range.each_change(bounds, |_, change| {
-            let Some(leaf) = change.new.filter(|leaf| leaf.mode == Mode::Blob) else {
-                return Ok(());
-            };
-            let Some(path) = std::str::from_utf8(&change.path)
-                .ok()
-                .and_then(|path| RegistryPath::try_from(path).ok())
-            else {
-                return Ok(());
-            };
-            let at = At::Blob(leaf.id);
-            let skip = discover::is_cartridge(&path)
-                || sidecar_of(path.as_str()).is_some()
-                || at_end.contains(&at);
-            if !skip && seen.insert(leaf.id) {
-                files.push(Entry { path, at });
-            }
-            Ok(())
-        })?;
-        Ok(files)
     }
 
     /// Joins what is new with what stands beside it, and reports.
