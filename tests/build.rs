@@ -234,7 +234,7 @@ fn check_passes_on_what_was_just_built_and_names_what_differs() {
     let registry = with_fine();
     let out = check(&registry, SEPTEMBER);
     assert_eq!(out.status, 1, "{out:#?}");
-    assert!(out.stderr.contains("index.json is missing"), "{out:#?}");
+    assert!(out.stdout.contains("index.json is missing"), "{out:#?}");
 
     registry.build_at(SEPTEMBER, &[]);
     assert_eq!(check(&registry, SEPTEMBER).status, 0);
@@ -243,13 +243,13 @@ fn check_passes_on_what_was_just_built_and_names_what_differs() {
     let other = registry.cartridge(&Builder::valid("io.github.acme", "other", "1.0.0"));
     let out = check(&registry, SEPTEMBER);
     assert_eq!(out.status, 1, "{out:#?}");
-    assert!(out.stderr.contains(&other), "{out:#?}");
+    assert!(out.stdout.contains(&other), "{out:#?}");
     registry.remove(&other);
 
     registry.ledger(&[ledger_entry(&fine(), "deprecated")]);
     let out = check(&registry, SEPTEMBER);
     assert_eq!(out.status, 1, "{out:#?}");
-    assert!(out.stderr.contains("registryStatus"), "{out:#?}");
+    assert!(out.stdout.contains("registryStatus"), "{out:#?}");
     registry.remove("status.json");
     assert_eq!(check(&registry, SEPTEMBER).status, 0);
 

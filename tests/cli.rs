@@ -238,6 +238,10 @@ fn build_index_prints_what_it_did() {
             ("warnings", "a"),
             ("counts", "o"),
             ("wrote", "a"),
+            ("removed", "a"),
+            ("changes", "o"),
+            ("differences", "a"),
+            ("outcome", "s"),
         ],
     );
     assert_eq!(

@@ -679,7 +679,7 @@ fn a_push_over_the_network_meets_the_hook() {
     assert_eq!(good.status, 0, "{good:#?}");
     assert_ne!(bad.status, 0);
     assert!(
-        bad.stderr.contains("remote: error[container-not-sqlite]"),
+        bad.stderr.contains("remote:   error[container-not-sqlite]"),
         "{bad:#?}"
     );
     assert_eq!(server.git(&["rev-list", "--count", "main"]), "1");

@@ -1,6 +1,7 @@
 //! `acx build-index`
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use acx_registry::attest::PrivateKey;
 use acx_registry::discover::INDEX;
@@ -11,12 +12,14 @@ use acx_registry::pipeline::{
 };
 use acx_registry::policy::Policy;
 use acx_registry::registry::{self, Registry};
-use acx_registry::report::{self, BuildReport};
+use acx_registry::report::{Report, escape};
 use acx_registry::source::Source;
 use gix::hash::ObjectId;
 
 use super::place::{self, InGit, RevisionArgs};
-use super::{Failure, Format, Global, RegistryArg, environment, output};
+use super::progress::Progress;
+use super::report::{self, ReportArgs, publish};
+use super::{Failure, Global, RegistryArg, environment, output};
 
 /// Hold the history since a base against what is published there
 #[derive(clap::Args)]
@@ -32,10 +35,13 @@ pub struct HistoryArgs {
     /// The git repository, where REGISTRY lies in none
     #[arg(long, value_name = "DIR")]
     git_dir: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
 }
 
 /// `acx check-history`
 pub fn check_history(args: HistoryArgs, global: Global) -> Result<u8, Failure> {
+    let start = Instant::now();
     let now = environment::now()?;
     let commit = RevisionArgs {
         rev: Some(args.head),
@@ -53,7 +59,13 @@ pub fn check_history(args: HistoryArgs, global: Global) -> Result<u8, Failure> {
         head: place.commit,
     };
     let report = pipeline::check_history(&base, &now)?;
-    print(&report, global)?;
+    publish(
+        &Report::Build(&report),
+        &args.report,
+        &root_of(&place.prefix),
+        start,
+        global,
+    )?;
     Ok(report.exit_status())
 }
 
@@ -93,7 +105,7 @@ impl CacheArgs {
 /// Writes a cache; what there is to say of it is no result.
 pub(super) fn save(cache: Option<&Cache>, global: Global) {
     if let Some(note) = cache.and_then(Cache::save).filter(|_| !global.quiet) {
-        output::error(&format!("note: {}\n", report::escape(&note)));
+        output::error(&format!("note: {}\n", escape(&note)));
     }
 }
 
@@ -156,6 +168,8 @@ pub struct Args {
     commit_args: CommitArgs,
     #[command(flatten)]
     cache: CacheArgs,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
@@ -170,6 +184,7 @@ enum OnReject {
 }
 
 pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
+    let begun = Instant::now();
     let now = environment::now()?;
     let mode = match (args.check, args.dry_run) {
         (true, _) => Mode::Check,
@@ -177,7 +192,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         _ => Mode::Write,
     };
     if args.write || args.push.is_some() {
-        return run_commit(args, global, &now);
+        return run_commit(args, global, &now, begun);
     }
     let start = &args.registry.registry;
     let of_commit = args.commit.rev.is_some() || args.commit.git_dir.is_some() || is_bare(start);
@@ -238,6 +253,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         .map(Checkout::repo)
         .or(place.as_ref().map(|place| &place.repo));
     let cache = args.cache.open(repo, &registry.policy, &now);
+    let progress = Progress::new(global);
     let options = BuildOptions {
         mode,
         fail_on_reject: args.on_reject == OnReject::Fail,
@@ -247,11 +263,26 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         base,
         checkout: checkout.as_ref(),
         cache: cache.as_ref(),
+        observer: Some(&progress),
         ..options(&now, key.as_ref(), args.jobs)
     };
-    let built = pipeline::build(&registry, &mut output, &options)?;
+    let built = pipeline::build(&registry, &mut output, &options);
+    progress.finish();
+    let built = built?;
     save(cache.as_ref(), global);
-    print(&built, global)?;
+    let root = match (&registry.source, repo, &place) {
+        (Source::Folder(root), Some(repo), _) => repo.prefix(root).unwrap_or_default(),
+        (_, _, Some(place)) => place.prefix.clone(),
+        _ => String::new(),
+    };
+    publish(
+        &Report::Build(&built),
+        &args.report,
+        &root_of(&root),
+        begun,
+        global,
+    )?;
+    report::outputs(&built, None)?;
     Ok(built.exit_status())
 }
 
@@ -268,7 +299,7 @@ fn checkout(root: &Path) -> Option<Checkout> {
         Err(e) => {
             output::error(&format!(
                 "note: the git repository around the registry cannot be read, so nothing is held against its blobs: {}\n",
-                report::escape(&e.to_string())
+                escape(&e.to_string())
             ));
             None
         }
@@ -346,7 +377,7 @@ pub(super) fn commit_options(
 }
 
 /// `build-index --commit` and `--push`.
-fn run_commit(args: Args, global: Global, now: &Timestamp) -> Result<u8, Failure> {
+fn run_commit(args: Args, global: Global, now: &Timestamp, begun: Instant) -> Result<u8, Failure> {
     let place = place::in_git(&args.registry.registry, &args.commit, "HEAD")?;
     let repo = &place.repo;
     let name = match (&args.commit.rev, repo.work_dir()) {
@@ -377,7 +408,9 @@ fn run_commit(args: Args, global: Global, now: &Timestamp) -> Result<u8, Failure
         name: name.as_deref(),
     };
     let cache = args.cache.open(Some(repo), &registry.policy, now);
+    let progress = Progress::new(global);
     let options = BuildOptions {
+        observer: Some(&progress),
         cache: cache.as_ref(),
         fail_on_reject: args.on_reject == OnReject::Fail,
         resign: args.resign,
@@ -387,11 +420,21 @@ fn run_commit(args: Args, global: Global, now: &Timestamp) -> Result<u8, Failure
     };
     let commit = commit_options(&args.commit_args, repo, now)?;
     let built = match &args.push {
-        Some(remote) => branch.push(remote, &options, &commit)?,
-        None => branch.build_and_move(&options, &commit)?,
+        Some(remote) => branch.push(remote, &options, &commit),
+        None => branch.build_and_move(&options, &commit),
     };
+    progress.finish();
+    let built = built?;
     save(cache.as_ref(), global);
-    print(&built.report, global)?;
+    publish(
+        &Report::Build(&built.report),
+        &args.report,
+        &root_of(&place.prefix),
+        begun,
+        global,
+    )?;
+    let id = built.commit.map(|id| id.to_string());
+    report::outputs(&built.report, id.as_deref())?;
     if !global.quiet {
         match built.commit {
             Some(id) => output::error(&format!("committed as {}\n", id.to_hex_with_len(12))),
@@ -407,20 +450,15 @@ fn missing(repo: &Repo, base: &str, error: &dyn std::fmt::Display) -> Failure {
     } else {
         "; fetch it first, for instance with `git fetch origin`"
     };
-    Failure(format!("--base {}: {error}{hint}", report::escape(base)))
+    Failure(format!("--base {}: {error}{hint}", escape(base)))
 }
 
-fn print(built: &BuildReport, global: Global) -> Result<(), Failure> {
-    match global.format {
-        Format::Human => output::print(&report::human_build(built)),
-        Format::Json => {
-            output::json(built)?;
-            for difference in &built.differences {
-                output::error(&format!("differs: {}\n", report::escape(difference)));
-            }
-        }
+/// A registry's place in its repository, as a prefix of paths.
+fn root_of(prefix: &str) -> String {
+    match prefix.trim_end_matches('/') {
+        "" => String::new(),
+        prefix => format!("{prefix}/"),
     }
-    Ok(())
 }
 
 /// Where the results go.
@@ -484,7 +522,7 @@ pub(super) fn signing_key(
         "NEW SIGNING KEY for the registry {}: {}\n  written to {} — keep it safe, and pin it: [index] keys = [\"{}\"]\n",
         registry.policy.registry_id,
         key.public().id(),
-        report::escape(&file.to_string_lossy()),
+        escape(&file.to_string_lossy()),
         key.public().id()
     ));
     Ok(Some(key))

@@ -8,7 +8,7 @@ use acx_registry::disk;
 use acx_registry::git::ObjectFolders;
 use acx_registry::keys;
 use acx_registry::model::Timestamp;
-use acx_registry::report::escape;
+use acx_registry::report::{Style, escape};
 
 use super::{Failure, output};
 
@@ -85,6 +85,37 @@ fn split_folders(list: &str) -> Option<Vec<PathBuf>> {
 /// Whether this is a CI job, which never makes a key of its own.
 pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|v| !v.is_empty() && v != "false" && v != "0")
+}
+
+/// How reports look: coloured and broken at its width on a terminal that wants it, plain everywhere else.
+pub fn style() -> Style {
+    let terminal = console::Term::stdout();
+    if !terminal.is_term() || is_dumb() {
+        return Style::default();
+    }
+    Style {
+        colour: std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        width: terminal
+            .size_checked()
+            .map(|(_, columns)| usize::from(columns)),
+        ..Style::default()
+    }
+}
+
+/// Whether someone watches standard error.
+pub fn shows_progress() -> bool {
+    console::Term::stderr().is_term() && !is_dumb()
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|v| v == "dumb")
+}
+
+/// The file that a variable of a CI job names.
+pub fn file_of(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable)
+        .filter(|v| !v.is_empty())
+        .map(PathBuf::from)
 }
 
 /// The user's key folder: `ACX_KEY_DIR`, else `acx/keys` in the user's configuration folder.

@@ -9,7 +9,7 @@ use acx_registry::author::{self, ExportError, ExportOptions, Exported, Package, 
 use acx_registry::disk;
 use acx_registry::model::{ArtifactId, PublisherId, Version};
 use acx_registry::policy::Policy;
-use acx_registry::report::{self, REJECTED, escape};
+use acx_registry::report::{self, REJECTED, Style, escape};
 use serde_json::{Value, json};
 
 use super::{Failure, Format, Global, environment, output};
@@ -196,7 +196,7 @@ fn refused(error: &ExportError, global: Global) -> Result<u8, Failure> {
         }
         ExportError::Gate(findings) => {
             text.push_str("nothing was exported: a registry would refuse the cartridge\n\n");
-            text.push_str(&report::human_findings(findings));
+            text.push_str(&report::human_findings(findings, &Style::default()));
         }
         ExportError::Failed(_) => {}
     }

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use acx_registry::git::Repo;
 use acx_registry::pipeline::{self, Branch, BuildOptions, Mode, PushOptions};
 use acx_registry::registry;
-use acx_registry::report;
+use acx_registry::report::{self, Report, Style};
 
 use super::build::{CacheArgs, CommitArgs, commit_options, options, save, signing_key};
-use super::{Failure, Format, Global, environment, output};
+use super::report::Rendering;
+use super::{Failure, Global, environment, output};
 
 /// Bytes of the hook's input.
 const INPUT_BYTES: u64 = 16 << 20;
@@ -93,9 +94,8 @@ pub fn pre_receive(args: PreArgs, global: Global) -> Result<u8, Failure> {
         allow_policy_change: repo.setting("acx.allowPolicyChange")?.unwrap_or(false),
     };
     let judged = pipeline::judge_push(&repo, &updates, &options)?;
-    match global.format {
-        Format::Json => output::json(&judged.report)?,
-        Format::Human => {
+    match global.report {
+        Rendering::Human => {
             let mut text = String::new();
             for note in &judged.notes {
                 text.push_str(&report::escape(note));
@@ -105,6 +105,11 @@ pub fn pre_receive(args: PreArgs, global: Global) -> Result<u8, Failure> {
             // Git sends what the hook prints to whoever pushes.
             output::error(&text);
         }
+        format => output::print(&report::render(
+            &Report::Build(&judged.report),
+            format,
+            &Style::default(),
+        )?),
     }
     Ok(judged.report.exit_status())
 }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use acx_registry::author::{self, ImportPlan, ImportReport, RecordsReport, SkillState};
 use acx_registry::disk;
 use acx_registry::policy::Policy;
-use acx_registry::report::{self, ACCEPTED, FAILED, FileReport, FilesReport, REJECTED, escape};
+use acx_registry::report::{
+    self, ACCEPTED, FAILED, FileReport, FilesReport, REJECTED, Style, escape,
+};
 use serde_json::json;
 
 use super::{Failure, Format, Global, environment, output};
@@ -65,7 +67,10 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         }))?,
         Format::Human => {
             if !judgement.findings.is_empty() && !global.quiet {
-                output::error(&report::human_findings(&judgement.findings));
+                output::error(&report::human_findings(
+                    &judgement.findings,
+                    &Style::default(),
+                ));
             }
             output::print(&human(&plan.report, args.dry_run));
         }
@@ -82,7 +87,7 @@ fn refused(file: FileReport, global: Global) -> Result<(), Failure> {
     match global.format {
         Format::Json => output::json(&FilesReport::new(vec![file])),
         Format::Human => {
-            output::print(&report::human_files(&[file]));
+            output::print(&report::human_file(file, &environment::style()));
             output::print("not imported: nothing was written\n");
             Ok(())
         }

@@ -44,7 +44,10 @@ pub fn lance(args: LanceArgs, global: Global) -> Result<u8, Failure> {
     let (rows, dataset) = match pipeline::materialize(&bytes, &limits, &now) {
         Ok(made) => made,
         Err(pipeline::NotMaterialized::Rejected(findings)) => {
-            output::print(&acx_registry::report::human_findings(&findings));
+            output::print(&acx_registry::report::human_findings(
+                &findings,
+                &environment::style(),
+            ));
             return Ok(REJECTED);
         }
         Err(pipeline::NotMaterialized::Reason(why)) => {

@@ -61,7 +61,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
                     &json!({"version": 1, "path": shown, "verdict": "reject", "findings": findings}),
                 )?,
                 Format::Human => {
-                    output::print(&report::human_findings(&findings));
+                    output::print(&report::human_findings(&findings, &environment::style()));
                     output::print("nothing was learned: the cartridge is as it was\n");
                 }
             }

@@ -14,7 +14,9 @@ mod lance;
 mod learn;
 mod output;
 mod place;
+mod progress;
 mod publish;
+mod report;
 mod show;
 mod strip;
 
@@ -36,25 +38,74 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    global: Global,
+    global: GlobalArgs,
 }
 
 #[derive(clap::Args, Clone, Copy)]
-struct Global {
+struct GlobalArgs {
     /// How results are printed; the exit status is the same for all
-    #[arg(long, value_enum, default_value_t = Format::Human, global = true)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = AnyFormat::Human, global = true)]
+    format: AnyFormat,
     /// Say nothing but results and errors
     #[arg(long, short, global = true)]
     quiet: bool,
+    /// Say more: each file's verdict and time; twice: the slowest files as well
+    #[arg(long, short, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    verbose: u8,
+    /// Show no progress bar
+    #[arg(long, global = true)]
+    no_progress: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum AnyFormat {
     /// For people
     Human,
     /// For programs; versioned
     Json,
+    /// Reports alone: annotations for GitHub Actions, then the text for people
+    Github,
+    /// Reports alone: SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Reports alone: JUnit XML, for test dashboards
+    Junit,
+}
+
+/// What every command is told.
+#[derive(Clone, Copy)]
+struct Global {
+    /// How results that are no report are printed.
+    format: Format,
+    /// How a report is printed.
+    report: report::Rendering,
+    quiet: bool,
+    verbose: u8,
+    no_progress: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Human,
+    Json,
+}
+
+impl From<GlobalArgs> for Global {
+    fn from(args: GlobalArgs) -> Self {
+        let (format, report) = match args.format {
+            AnyFormat::Human => (Format::Human, report::Rendering::Human),
+            AnyFormat::Json => (Format::Json, report::Rendering::Json),
+            AnyFormat::Github => (Format::Human, report::Rendering::Github),
+            AnyFormat::Sarif => (Format::Human, report::Rendering::Sarif),
+            AnyFormat::Junit => (Format::Human, report::Rendering::Junit),
+        };
+        Self {
+            format,
+            report,
+            quiet: args.quiet,
+            verbose: args.verbose,
+            no_progress: args.no_progress,
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -135,7 +186,21 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             return ExitCode::from(status);
         }
     };
-    let global = cli.global;
+    let is_report = matches!(
+        cli.command,
+        Command::BuildIndex(_)
+            | Command::CheckHistory(_)
+            | Command::PreReceive(_)
+            | Command::Check(_)
+            | Command::Verify(_)
+    );
+    if !is_report && !matches!(cli.global.format, AnyFormat::Human | AnyFormat::Json) {
+        output::error(
+            "error: --format: expected human or json: this command prints no report on files\n",
+        );
+        return ExitCode::from(FAILED);
+    }
+    let global = Global::from(cli.global);
     let result = match cli.command {
         Command::Init(args) => init::run(args, global),
         Command::BuildIndex(args) => build::run(args, global),

@@ -30,9 +30,7 @@ pub fn error(text: &str) {
 
 /// A result as JSON, to standard output.
 pub fn json(value: &impl serde::Serialize) -> Result<(), super::Failure> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    print(&text);
+    print(&acx_registry::report::json_text(value)?);
     Ok(())
 }
 

@@ -37,7 +37,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
             match global.format {
                 Format::Json => output::json(&FilesReport::new(vec![*file]))?,
                 Format::Human => {
-                    output::print(&report::human_files(&[*file]));
+                    output::print(&report::human_file(*file, &environment::style()));
                     output::print("not published: nothing was written\n");
                 }
             }
@@ -66,9 +66,10 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
             "next": next,
         }))?,
         Format::Human => {
-            output::print(&report::human_files(std::slice::from_ref(
-                &publication.report,
-            )));
+            output::print(&report::human_file(
+                publication.report.clone(),
+                &environment::style(),
+            ));
             let mut text = String::new();
             if publication.is_there {
                 let _ = writeln!(text, "{} is there already", publication.path);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use acx_registry::check::{self, Checked, Settings};
 use acx_registry::disk;
@@ -10,9 +11,12 @@ use acx_registry::model::{Digest, Json, KeyId, Timestamp, Trust, json as strict}
 use acx_registry::pipeline;
 use acx_registry::policy::{Policy, TrustRegistry};
 use acx_registry::registry::{self, Registry};
-use acx_registry::report::{self, FileReport, FilesReport, REJECTED, Verdict, escape};
+use acx_registry::report::{
+    self, FileReport, FilesReport, REJECTED, Report, Style, Verdict, escape,
+};
 use serde_json::json;
 
+use super::report::{Rendering, ReportArgs, publish};
 use super::{Failure, Format, Global, environment, output};
 
 #[derive(clap::Args)]
@@ -23,6 +27,8 @@ pub struct CheckArgs {
     /// Judge by the policy and the keys of this registry instead of the defaults
     #[arg(long, value_name = "DIR")]
     registry: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
@@ -50,6 +56,7 @@ pub struct FileArgs {
 
 /// What a registry's gate would say.
 pub fn check(args: CheckArgs, global: Global) -> Result<u8, Failure> {
+    let start = Instant::now();
     let now = environment::now()?;
     let (policy, trust) = match &args.registry {
         Some(start) => {
@@ -67,10 +74,7 @@ pub fn check(args: CheckArgs, global: Global) -> Result<u8, Failure> {
         public: true,
     };
     let files = pipeline::check_files(&args.files, settings, args.jobs)?;
-    match global.format {
-        Format::Human => output::print(&report::human_files(&files.files)),
-        Format::Json => output::json(&files)?,
-    }
+    publish(&Report::Files(&files), &args.report, "", start, global)?;
     Ok(files.exit_status())
 }
 
@@ -115,9 +119,13 @@ pub fn verify(args: VerifyArgs, global: Global) -> Result<u8, Failure> {
         })
         .collect();
     let report = FilesReport::new(files);
-    match global.format {
-        Format::Json => output::json(&report)?,
-        Format::Human => output::print(&human_verify(&report.files)),
+    match global.report {
+        Rendering::Human => output::print(&human_verify(&report.files)),
+        format => output::print(&report::render(
+            &Report::Files(&report),
+            format,
+            &Style::default(),
+        )?),
     }
     Ok(report.exit_status())
 }
@@ -172,7 +180,11 @@ fn human_verify(files: &[FileReport]) -> String {
             )
         };
         if !file.findings.is_empty() {
-            let _ = writeln!(out, "\n{}", report::human_findings(&file.findings));
+            let _ = writeln!(
+                out,
+                "\n{}",
+                report::human_findings(&file.findings, &environment::style())
+            );
         }
     }
     out
@@ -302,7 +314,11 @@ fn human_spec(checked: &Checked) -> String {
         let _ = writeln!(out, "validation: NOT CLEAN ✗ ({errors} issues)");
     }
     if !findings.is_empty() {
-        let _ = writeln!(out, "\n{}", report::human_findings(&findings));
+        let _ = writeln!(
+            out,
+            "\n{}",
+            report::human_findings(&findings, &environment::style())
+        );
     }
     out
 }
@@ -328,9 +344,9 @@ pub fn inspect(args: FileArgs, global: Global) -> Result<u8, Failure> {
         };
         if global.format == Format::Human {
             match &checked {
-                Ok(checked) if checked.cartridge.is_none() => {
-                    output::print(&report::human_findings(&checked.findings))
-                }
+                Ok(checked) if checked.cartridge.is_none() => output::print(
+                    &report::human_findings(&checked.findings, &environment::style()),
+                ),
                 Ok(_) => output::print(&human_inspect(&value)),
                 Err(reason) => output::error(&format!("{}: {}\n", escape(&path), escape(reason))),
             }

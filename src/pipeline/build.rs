@@ -27,7 +27,7 @@ use crate::policy::StatusLedger;
 use crate::project::{self, CartridgeEntry, TemplateEntry};
 use crate::publish::{self, IndexHead, Integrity, Published, Signing};
 use crate::registry::{Registry, ledger};
-use crate::report::{BuildReport, Rejected};
+use crate::report::{BuildReport, Changes, Rejected, Verdict};
 use crate::source::Source;
 
 /// Bytes of a template's manifest.
@@ -74,6 +74,16 @@ pub struct BuildOptions<'a> {
     pub cache: Option<&'a Cache>,
     /// Says that the time is up; then no more cartridges are judged.
     pub expired: &'a (dyn Fn() -> bool + Sync),
+    /// Who watches.
+    pub observer: Option<&'a dyn Observer>,
+}
+
+/// Someone who watches a build, from all of its threads.
+pub trait Observer: Sync {
+    /// So many cartridges are going to be judged.
+    fn begin(&self, files: usize);
+    /// Does the work of judging one; the observer may see how long that takes.
+    fn file(&self, path: &str, work: &mut dyn FnMut() -> Verdict);
 }
 
 impl<'a> BuildOptions<'a> {
@@ -92,6 +102,7 @@ impl<'a> BuildOptions<'a> {
             checkout: None,
             cache: None,
             expired: &git::unbounded,
+            observer: None,
         }
     }
 }
@@ -171,7 +182,7 @@ pub fn build(
         cache: options.cache,
         expired: options.expired,
     };
-    let judged = threads.install(|| judge_all(&stage, output, &tree));
+    let judged = threads.install(|| judge_all(&stage, output, &tree, options.observer));
     let root;
     let known = match &options.base {
         Some(base) => {
@@ -206,7 +217,10 @@ pub fn build(
                 report.outcome = "the committed output is not what a build would write".to_owned();
             }
         }
-        Mode::DryRun => report.outcome = "dry run: nothing was written".to_owned(),
+        Mode::DryRun => {
+            report.changes = changes(old.as_ref(), &joined)?;
+            report.outcome = "dry run: nothing was written".to_owned();
+        }
         Mode::Write => {
             threads.install(|| {
                 write(
@@ -353,7 +367,15 @@ pub(super) fn of_index(
     Known::Index(keys, paths)
 }
 
-fn judge_all(stage: &Stage<'_>, output: &Output<'_>, tree: &Tree) -> Vec<Judged> {
+fn judge_all(
+    stage: &Stage<'_>,
+    output: &Output<'_>,
+    tree: &Tree,
+    observer: Option<&dyn Observer>,
+) -> Vec<Judged> {
+    if let Some(observer) = observer {
+        observer.begin(tree.cartridges.len());
+    }
     let mut judged: Vec<Judged> = tree
         .cartridges
         .par_iter()
@@ -361,7 +383,14 @@ fn judge_all(stage: &Stage<'_>, output: &Output<'_>, tree: &Tree) -> Vec<Judged>
             if (stage.expired)() {
                 return Judged::unverifiable(entry, "the time was up before it was judged");
             }
-            stage.cartridge(entry, output)
+            let Some(observer) = observer else {
+                return stage.cartridge(entry, output);
+            };
+            let mut judged = None;
+            observer.file(entry.path.as_str(), &mut || {
+                judged.insert(stage.cartridge(entry, output)).verdict()
+            });
+            judged.unwrap_or_else(|| Judged::unverifiable(entry, "it was not judged"))
         })
         .collect();
     judged.par_extend(tree.files.par_iter().filter_map(|entry| stage.file(entry)));
@@ -647,34 +676,54 @@ fn compare(
     Ok(())
 }
 
-fn differences(old: &Json, new: &Json, out: &mut Vec<String>) {
-    let by_path = |content: &Json| -> BTreeMap<String, Json> {
-        let entries = content
-            .get("cartridges")
-            .and_then(Json::as_array)
-            .into_iter()
-            .flatten();
-        entries
-            .filter_map(|e| Some((e.get("path")?.as_str()?.to_owned(), e.clone())))
-            .collect()
-    };
-    let (olds, news) = (by_path(old), by_path(new));
-    let mut all = Vec::new();
-    for (path, entry) in &news {
+/// The entries of an index's content, by path.
+fn by_path(content: &Json) -> BTreeMap<&str, &Json> {
+    let entries = content.get("cartridges").and_then(Json::as_array);
+    entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some((entry.get("path")?.as_str()?, entry)))
+        .collect()
+}
+
+/// What the content does to the entries of the index before.
+fn changes(old: Option<&OldIndex>, joined: &Joined) -> Result<Changes, RunError> {
+    let new = serde_json::to_value(&joined.content)
+        .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
+    let old = old.map_or(Ok(Json::Null), OldIndex::content)?;
+    Ok(compare_entries(&by_path(&old), &by_path(&new)))
+}
+
+fn compare_entries(olds: &BTreeMap<&str, &Json>, news: &BTreeMap<&str, &Json>) -> Changes {
+    let mut changes = Changes::default();
+    for (path, entry) in news {
         match olds.get(path) {
-            None => all.push(format!("{path} is not in the committed index")),
-            Some(committed) if committed != entry => {
-                all.push(format!("{path}: {}", members(committed, entry)))
-            }
+            None => changes.added.push((*path).to_owned()),
+            Some(old) if old != entry => changes.changed.push((*path).to_owned()),
             Some(_) => {}
         }
     }
+    let gone = olds.keys().filter(|path| !news.contains_key(*path));
+    changes.removed = gone.map(|path| (*path).to_owned()).collect();
+    changes
+}
+
+fn differences(old: &Json, new: &Json, out: &mut Vec<String>) {
+    let (olds, news) = (by_path(old), by_path(new));
+    let changes = compare_entries(&olds, &news);
+    let added = changes.added.iter();
+    let mut all: Vec<String> = added
+        .map(|path| format!("{path} is not in the committed index"))
+        .collect();
+    for path in &changes.changed {
+        if let (Some(old), Some(new)) = (olds.get(path.as_str()), news.get(path.as_str())) {
+            all.push(format!("{path}: {}", members(old, new)));
+        }
+    }
     all.extend(
-        olds.keys()
-            .filter(|path| !news.contains_key(*path))
-            .map(|path| {
-                format!("{path} is in the committed index, and a build would leave it out")
-            }),
+        changes.removed.iter().map(|path| {
+            format!("{path} is in the committed index, and a build would leave it out")
+        }),
     );
     let rest = members(old, new);
     if rest != "cartridges" && !rest.is_empty() {
@@ -840,6 +889,7 @@ fn write(
         ),
         None => {
             let (integrity, sequence) = sign(stage, options, old, joined, report)?;
+            report.changes = changes(old, joined)?;
             (integrity, sequence, true)
         }
     };
@@ -854,7 +904,8 @@ fn write(
     }
     let digest = integrity.digest;
     report.outcome = if unchanged.is_some() {
-        format!("{INDEX} is up to date (sequence {sequence}, {digest})")
+        let key = &integrity.keyid;
+        format!("{INDEX} is up to date (sequence {sequence}, {digest}, key {key})")
     } else {
         let founding = if old.is_none() {
             "; a first index knows of nothing published before: if there was one, restore it instead"

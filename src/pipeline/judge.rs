@@ -20,6 +20,7 @@ use crate::policy::{Policy, StatusLedger};
 use crate::project::{self, Memories, Projected, Remembered};
 use crate::publish::Published;
 use crate::registry::Registry;
+use crate::report::Verdict;
 use crate::secret;
 use crate::source::Source;
 use crate::verdict::{self, Admitted, Judgement, Seen};
@@ -54,6 +55,15 @@ pub(super) struct Judged {
 }
 
 impl Judged {
+    /// As far as it is known before all are joined.
+    pub fn verdict(&self) -> Verdict {
+        match self.outcome {
+            Outcome::Accepted(_) => Verdict::Accept,
+            Outcome::Rejected => Verdict::Reject,
+            Outcome::Unverifiable(_) => Verdict::Unverifiable,
+        }
+    }
+
     /// Nothing is known of a file.
     pub fn unverifiable(entry: &Entry, reason: &str) -> Self {
         Self {

@@ -21,7 +21,7 @@ mod verify;
 
 use crate::git::GitError;
 
-pub use build::{Base, BuildOptions, Mode, build, check_history};
+pub use build::{Base, BuildOptions, Mode, Observer, build, check_history};
 pub use cache::Cache;
 pub use checkout::Checkout;
 pub use commit::{Branch, CommitOptions, Committed};

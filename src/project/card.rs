@@ -9,23 +9,11 @@ use super::entry::CartridgeEntry;
 use crate::check::documents::skill_folder;
 use crate::container::Zone;
 use crate::model::shorten;
-use crate::report::escape;
+use crate::report::markdown as plain;
 use crate::verdict::Admitted;
 
 /// Capabilities and skills that are listed; the rest are counted.
 const LISTED: usize = 40;
-
-/// The text as Markdown that renders as this text: on one line, hidden characters shown, all punctuation escaped.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in escape(text.trim()).chars() {
-        if c.is_ascii_punctuation() {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
-}
 
 /// The card of an admitted cartridge, by its entry in an index.
 pub fn card(entry: &CartridgeEntry, admitted: &Admitted) -> String {

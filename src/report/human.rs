@@ -4,65 +4,93 @@
 
 use std::fmt::Write as _;
 
-use super::{BuildReport, FileReport, Verdict};
-use crate::finding::{Finding, Severity};
-use crate::model::Trust;
+use textwrap::{Options, WordSplitter};
 
-/// Makes a foreign text harmless on a terminal: control characters, line ends, and characters that reorder or hide
-/// text become `\u{…}`.
-pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let hidden = c.is_control()
-            || matches!(c,
-                '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
-        if hidden {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            out.push(c);
+use super::view::{Seen, View, severity, within};
+use super::{BuildReport, FileReport, FilesReport, Report, Style, Verdict, escape};
+use crate::finding::{Finding, Severity};
+
+/// The least width that lines are broken for.
+const NARROWEST: usize = 40;
+
+/// How a word stands out.
+#[derive(Clone, Copy)]
+enum Tone {
+    Bad,
+    Doubtful,
+    Good,
+    Strong,
+    Quiet,
+}
+
+impl Style {
+    fn paint(&self, tone: Tone, text: &str) -> String {
+        let code = match tone {
+            _ if !self.colour => return text.to_owned(),
+            Tone::Bad => "1;31",
+            Tone::Doubtful => "1;33",
+            Tone::Good => "32",
+            Tone::Strong => "1",
+            Tone::Quiet => "36",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// Text behind a label, broken at the width of the terminal where there is one.
+    fn line(&self, out: &mut String, label: &str, indent: &str, text: &str) {
+        match self.width.filter(|width| *width >= NARROWEST) {
+            Some(width) => {
+                let options = Options::new(width)
+                    .initial_indent(label)
+                    .subsequent_indent(indent)
+                    .break_words(false)
+                    .word_splitter(WordSplitter::NoHyphenation);
+                out.push_str(&textwrap::fill(text, options));
+                out.push('\n');
+            }
+            None => {
+                let _ = writeln!(out, "{label}{text}");
+            }
         }
     }
-    out
 }
 
-/// One finding as a block of lines.
-fn finding(out: &mut String, finding: &Finding) {
-    let severity = match finding.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
+/// One finding as a block of lines; `path` where no line above names the file.
+fn finding(out: &mut String, finding: &Finding, path: Option<&str>, style: &Style) {
+    let (margin, tone) = match (path, finding.severity) {
+        (Some(_), Severity::Error) => ("", Tone::Bad),
+        (Some(_), Severity::Warning) => ("", Tone::Doubtful),
+        (None, Severity::Error) => ("  ", Tone::Bad),
+        (None, Severity::Warning) => ("  ", Tone::Doubtful),
     };
-    let _ = writeln!(
+    let word = style.paint(tone, &format!("{}[{}]", severity(finding), finding.code));
+    let indent = format!("{margin}    ");
+    style.line(
         out,
-        "{severity}[{}]: {}",
-        finding.code,
-        escape(&finding.message)
+        &format!("{margin}{word}: "),
+        &indent,
+        &escape(&finding.message),
     );
-    let location = &finding.location;
-    let mut place = escape(&location.path);
-    for part in [
-        location.table.map(str::to_owned),
-        location.row.as_deref().map(escape),
-        location.pointer.as_deref().map(escape),
-    ]
-    .into_iter()
-    .flatten()
-    .filter(|part| !part.is_empty())
-    {
-        let _ = write!(place, " › {part}");
+    let place: Vec<String> = path
+        .into_iter()
+        .chain(within(finding))
+        .map(escape)
+        .collect();
+    if !place.is_empty() {
+        let _ = writeln!(out, "{margin}  --> {}", place.join(" › "));
     }
-    let _ = writeln!(out, "  --> {place}");
-    let _ = writeln!(out, "  fix: {}", escape(&finding.help));
+    let fix = style.paint(Tone::Quiet, "fix:");
+    style.line(
+        out,
+        &format!("{margin}  {fix} "),
+        &indent,
+        &escape(&finding.help),
+    );
 }
 
-/// Findings, and the commands that explain their codes.
-pub fn human_findings(findings: &[Finding]) -> String {
-    let mut out = String::new();
-    for f in findings {
-        finding(&mut out, f);
-        out.push('\n');
-    }
-    let mut codes: Vec<&str> = findings.iter().map(|f| f.code).collect();
+/// The commands that explain codes.
+fn explain<'a>(out: &mut String, findings: impl Iterator<Item = &'a Finding>) {
+    let mut codes: Vec<&str> = findings.map(|f| f.code).collect();
     codes.sort_unstable();
     codes.dedup();
     if let Some((first, rest)) = codes.split_first() {
@@ -72,56 +100,135 @@ pub fn human_findings(findings: &[Finding]) -> String {
         }
         out.push_str(".\n");
     }
+}
+
+/// Findings on their own, and the commands that explain their codes.
+pub fn human_findings(findings: &[Finding], style: &Style) -> String {
+    let mut out = String::new();
+    for f in findings {
+        finding(&mut out, f, Some(&f.location.path), style);
+        out.push('\n');
+    }
+    explain(&mut out, findings.iter());
     out
 }
 
-/// `check` for people.
-pub fn human_files(files: &[FileReport]) -> String {
-    let mut out = String::new();
-    for file in files {
-        let path = escape(&file.path);
-        let trust = file.trust.map_or("unreadable", Trust::as_str);
-        let _ = match file.verdict {
-            Verdict::Accept => writeln!(
-                out,
-                "accept        {path}  ({trust}: {})",
-                escape(&file.summary)
-            ),
-            Verdict::Reject => writeln!(
-                out,
-                "REJECT        {path}  ({trust}: {})",
-                escape(&file.summary)
-            ),
-            Verdict::Unverifiable => {
-                writeln!(out, "UNVERIFIABLE  {path}  ({})", escape(&file.summary))
-            }
-        };
+/// The line that names a file and its verdict.
+fn heading(out: &mut String, file: &Seen<'_>, style: &Style) {
+    let (tone, word) = match file.verdict {
+        Some(Verdict::Accept) => (Tone::Good, "accept      "),
+        Some(Verdict::Reject) => (Tone::Bad, "REJECT      "),
+        Some(Verdict::Unverifiable) => (Tone::Bad, "UNVERIFIABLE"),
+        None => (Tone::Strong, "registry    "),
+    };
+    let _ = write!(
+        out,
+        "{}  {}",
+        style.paint(tone, word),
+        style.paint(Tone::Strong, &escape(file.path))
+    );
+    let note = escape(file.note);
+    let _ = match (file.verdict, file.trust) {
+        (_, None) if note.is_empty() => writeln!(out),
+        (Some(Verdict::Unverifiable), _) => writeln!(out, "  ({note})"),
+        (_, Some(trust)) if note.is_empty() => writeln!(out, "  ({})", trust.as_str()),
+        (_, Some(trust)) => writeln!(out, "  ({}: {note})", trust.as_str()),
+        (_, None) => writeln!(out, "  (unreadable: {note})"),
+    };
+}
+
+fn block(out: &mut String, file: &Seen<'_>, style: &Style) {
+    heading(out, file, style);
+    for f in &file.findings {
+        finding(out, f, None, style);
     }
-    let findings: Vec<Finding> = files
-        .iter()
-        .flat_map(|f| f.findings.iter().cloned())
-        .collect();
-    if !findings.is_empty() {
-        out.push('\n');
-        out.push_str(&human_findings(&findings));
+}
+
+/// A report for people.
+pub(super) fn render(report: &Report<'_>, style: &Style) -> String {
+    let view = View::of(report);
+    let mut out = String::new();
+    match report {
+        Report::Files(_) => {
+            for file in &view.files {
+                block(&mut out, file, style);
+            }
+            if view.findings().next().is_some() {
+                out.push('\n');
+                explain(&mut out, view.findings());
+            }
+        }
+        Report::Build(report) => {
+            let accepted =
+                |file: &Seen<'_>| file.findings.is_empty() && file.verdict == Some(Verdict::Accept);
+            for file in view.files.iter().filter(|file| !accepted(file)) {
+                block(&mut out, file, style);
+                out.push('\n');
+            }
+            if view.findings().next().is_some() {
+                explain(&mut out, view.findings());
+                out.push('\n');
+            }
+            end(&mut out, report);
+        }
     }
     out
+}
+
+/// What a build did, in numbers and paths.
+fn end(out: &mut String, report: &BuildReport) {
+    for difference in &report.differences {
+        let _ = writeln!(out, "differs: {}", escape(difference));
+    }
+    let counts = &report.counts;
+    let _ = writeln!(
+        out,
+        "{}: {} accepted, {} rejected, {} unverifiable, {} warnings, {} templates",
+        escape(&report.registry),
+        counts.accepted,
+        counts.rejected,
+        counts.unverifiable,
+        counts.warnings,
+        counts.templates
+    );
+    for path in &report.wrote {
+        let _ = writeln!(out, "wrote: {}", escape(path));
+    }
+    for path in &report.removed {
+        let _ = writeln!(out, "removed: {}", escape(path));
+    }
+    if !report.outcome.is_empty() {
+        let _ = writeln!(out, "{}", escape(&report.outcome));
+    }
+}
+
+/// One file for people.
+pub fn human_file(file: FileReport, style: &Style) -> String {
+    render(&Report::Files(&FilesReport::new(vec![file])), style)
 }
 
 /// `pre-receive` for whoever pushes, in at most `most` lines.
 pub fn human_push(report: &BuildReport, most: usize) -> String {
+    let style = Style::default();
     let mut blocks: Vec<String> = Vec::new();
-    for one in &report.unverifiable {
-        blocks.push(format!(
-            "UNVERIFIABLE  {}\n  {}\n",
-            escape(&one.path),
-            escape(&one.reason)
-        ));
-    }
-    for f in report.rejected.iter().flat_map(|r| &r.findings) {
-        let mut block = String::new();
-        finding(&mut block, f);
-        blocks.push(block);
+    for file in View::of(&Report::Build(report)).files {
+        if !matches!(file.verdict, Some(Verdict::Unverifiable | Verdict::Reject)) {
+            continue;
+        }
+        let mut text = String::new();
+        heading(&mut text, &file, &style);
+        // A file with many findings is shown as far as it goes.
+        for f in file
+            .findings
+            .iter()
+            .filter(|f| f.severity == Severity::Error)
+        {
+            finding(&mut text, f, None, &style);
+            blocks.push(std::mem::take(&mut text));
+        }
+        if !text.is_empty() {
+            blocks.push(text);
+        }
     }
     let outcome = format!("acx: {}\n", escape(&report.outcome));
     let mut out = String::new();
@@ -146,68 +253,4 @@ pub fn human_push(report: &BuildReport, most: usize) -> String {
     }
     out.push_str(&outcome);
     out
-}
-
-/// `build-index` for people.
-pub fn human_build(report: &BuildReport) -> String {
-    let mut out = String::new();
-    let errors = report
-        .rejected
-        .iter()
-        .flat_map(|r| r.findings.iter().cloned());
-    let findings: Vec<Finding> = errors.chain(report.warnings.iter().cloned()).collect();
-    if !findings.is_empty() {
-        out.push_str(&human_findings(&findings));
-        out.push('\n');
-    }
-    for item in &report.unverifiable {
-        let _ = writeln!(
-            out,
-            "UNVERIFIABLE  {}  ({})",
-            escape(&item.path),
-            escape(&item.reason)
-        );
-    }
-    for difference in &report.differences {
-        let _ = writeln!(out, "differs: {}", escape(difference));
-    }
-    let counts = &report.counts;
-    let _ = writeln!(
-        out,
-        "{}: {} accepted, {} rejected, {} unverifiable, {} warnings, {} templates",
-        escape(&report.registry),
-        counts.accepted,
-        counts.rejected,
-        counts.unverifiable,
-        counts.warnings,
-        counts.templates
-    );
-    for path in &report.wrote {
-        let _ = writeln!(out, "wrote: {}", escape(path));
-    }
-    for path in &report.removed {
-        let _ = writeln!(out, "removed: {}", escape(path));
-    }
-    if !report.outcome.is_empty() {
-        let _ = writeln!(out, "{}", escape(&report.outcome));
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escape;
-
-    #[test]
-    fn foreign_text_is_harmless() {
-        for (text, shown) in [
-            ("a\x1b[31mb", "a\\u{1b}[31mb"),
-            ("a\r\nb", "a\\u{d}\\u{a}b"),
-            ("\u{202e}x", "\\u{202e}x"),
-            ("\u{200b}\u{feff}\u{9b}", "\\u{200b}\\u{feff}\\u{9b}"),
-            ("plain é 日本 🦀", "plain é 日本 🦀"),
-        ] {
-            assert_eq!(escape(text), shown);
-        }
-    }
 }

@@ -1,7 +1,16 @@
 //! What a run has to say, as data. The renderers turn it into text; the exit status comes from here, so that no
 //! format can change it.
 
+mod escape;
+mod github;
 mod human;
+mod json;
+mod junit;
+mod sarif;
+mod summary;
+mod view;
+
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -9,7 +18,9 @@ use crate::finding::{Finding, Severity};
 use crate::model::{Digest, Trust};
 use crate::verdict::Judgement;
 
-pub use human::{escape, human_build, human_files, human_findings, human_push};
+pub use escape::{escape, markdown};
+pub use human::{human_file, human_findings, human_push};
+pub use json::text as json_text;
 
 /// Everything was accepted.
 pub const ACCEPTED: u8 = 0;
@@ -151,6 +162,17 @@ pub struct Unverifiable {
     pub reason: String,
 }
 
+/// What a build does to the index, by path.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Changes {
+    /// Entries that the index did not have.
+    pub added: Vec<String>,
+    /// Entries that say something else than before, such as another lifecycle status.
+    pub changed: Vec<String>,
+    /// Entries that it has no more.
+    pub removed: Vec<String>,
+}
+
 /// How many there were of each.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct BuildCounts {
@@ -187,13 +209,12 @@ pub struct BuildReport {
     /// The paths that were written.
     pub wrote: Vec<String>,
     /// The datasets that were removed, their cartridges being gone.
-    #[serde(skip)]
     pub removed: Vec<String>,
+    /// What the run did to the index, or would do.
+    pub changes: Changes,
     /// What `--check` found different, as sentences.
-    #[serde(skip)]
     pub differences: Vec<String>,
     /// What happened to the index, in one sentence.
-    #[serde(skip)]
     pub outcome: String,
 }
 
@@ -210,6 +231,7 @@ impl BuildReport {
             counts: BuildCounts::default(),
             wrote: Vec::new(),
             removed: Vec::new(),
+            changes: Changes::default(),
             differences: Vec::new(),
             outcome: String::new(),
         }
@@ -230,4 +252,81 @@ impl BuildReport {
 /// Whether any of the findings is an error.
 pub fn has_error(findings: &[Finding]) -> bool {
     findings.iter().any(|f| f.severity == Severity::Error)
+}
+
+/// A report of either kind.
+#[derive(Debug, Clone, Copy)]
+pub enum Report<'a> {
+    /// On files.
+    Files(&'a FilesReport),
+    /// On a registry.
+    Build(&'a BuildReport),
+}
+
+/// How a report is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Text for people.
+    Human,
+    /// JSON, version 1.
+    Json,
+    /// Workflow commands for GitHub Actions, then the text for people.
+    Github,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// JUnit XML.
+    Junit,
+    /// Markdown, as a job's summary.
+    Markdown,
+}
+
+/// What a format may make use of. Nothing in it changes what is said.
+#[derive(Debug, Clone, Default)]
+pub struct Style {
+    /// Colours, by ANSI escape sequences.
+    pub colour: bool,
+    /// The terminal's width in columns, where there is one.
+    pub width: Option<usize>,
+    /// The registry's place in its repository, with a slash at its end; empty at the root. Annotations and SARIF name
+    /// files from the repository's root.
+    pub root: String,
+    /// How long the run took.
+    pub elapsed: Option<Duration>,
+}
+
+/// Bytes of a summary that GitHub takes for one step.
+pub const SUMMARY_BYTES: usize = 1 << 20;
+
+/// A report in a format.
+///
+/// # Errors
+/// Where JSON cannot be written.
+pub fn render(
+    report: &Report<'_>,
+    format: Format,
+    style: &Style,
+) -> Result<String, serde_json::Error> {
+    Ok(match format {
+        Format::Human => human::render(report, style),
+        Format::Json => json::render(report)?,
+        Format::Github => github::render(report, style),
+        Format::Sarif => sarif::render(report, style)?,
+        Format::Junit => junit::render(report, style),
+        Format::Markdown => summary::render(report, style, SUMMARY_BYTES),
+    })
+}
+
+/// A report as a job's summary, in at most so many bytes.
+pub fn summary(report: &Report<'_>, style: &Style, most: usize) -> String {
+    summary::render(report, style, most)
+}
+
+impl Report<'_> {
+    /// 0, 1 or 2.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Files(report) => report.exit_status(),
+            Self::Build(report) => report.exit_status(),
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub fn python() -> Result<PathBuf, String> {
         Err(error) => Err(format!("{command:?}: {error}")),
     };
     let ready = || {
-        let readers = "import lance, lancedb, pyarrow, numpy, cryptography";
+        let readers = "import lance, lancedb, pyarrow, numpy, cryptography, xmlschema";
         run(Command::new(&python).args(["-c", readers]))
     };
     if ready().is_err() {
