@@ -32,4 +32,4 @@ pub use merge::{Record, Tier, merge};
 pub use package::{Package, Problem};
 pub use repository::repository_identity;
 pub use strip::{Removed, Stripped, strip};
-pub use template::{EXAMPLES, Example, TEMPLATE, TemplateFile, policy};
+pub use template::{EXAMPLES, Example, TEMPLATE, TemplateFile, Tool, policy, workflow};

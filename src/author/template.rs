@@ -1,6 +1,8 @@
 //! What a new registry starts with, and two example packages for one that is to be tried out. Part of the program, so
 //! that nothing has to be fetched. Pure.
 
+use std::str::FromStr;
+
 use super::package::Package;
 use crate::model::{KeyId, PublisherId};
 use crate::registry::{POLICY_FILE, parse_policy};
@@ -29,6 +31,9 @@ macro_rules! template {
 /// Every file of `registry-template/`.
 pub const TEMPLATE: &[TemplateFile] = template![
     ".gitattributes"
+    ".github/workflows/audit.yml"
+    ".github/workflows/publish.yml"
+    ".github/workflows/pull-request.yml"
     ".gitignore"
     "README.md"
     "acx-registry.toml"
@@ -38,6 +43,73 @@ pub const TEMPLATE: &[TemplateFile] = template![
     "status.json"
     "trust-registry.json"
 ];
+
+/// Below it are the workflows, which need to be told where the tool is.
+const WORKFLOWS: &str = ".github/workflows/";
+/// What the workflows have in its place.
+const NO_TOOL: &str =
+    "OWNER/REPO/.github/actions/build-index@0000000000000000000000000000000000000000";
+/// What a tool is to look like.
+const TOOL: &str = "OWNER/REPO@SHA: the GitHub repository of this program, and the 40 hexadecimal digits of the commit \
+                    that the workflows are to use";
+
+impl TemplateFile {
+    /// Whether it is a workflow.
+    pub fn is_workflow(&self) -> bool {
+        self.path.starts_with(WORKFLOWS)
+    }
+}
+
+/// Where GitHub's workflows take this program from: a repository and one commit of it, so that it stays the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    repository: String,
+    commit: String,
+}
+
+impl FromStr for Tool {
+    type Err = String;
+
+    /// By the characters that GitHub allows, so that it can stand in a workflow as it is.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("expected {TOOL}; found {text:?}");
+        let (repository, commit) = text.split_once('@').ok_or_else(wrong)?;
+        let (owner, name) = repository.split_once('/').ok_or_else(wrong)?;
+        let owner_holds = (1..=39).contains(&owner.len())
+            && !owner.starts_with('-')
+            && !owner.ends_with('-')
+            && owner
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let name_holds = (1..=100).contains(&name.len())
+            && !matches!(name, "." | "..")
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        // No commit has nothing but zeros.
+        let commit_holds = commit.len() == 40
+            && commit.bytes().all(|b| b.is_ascii_hexdigit())
+            && commit.bytes().any(|b| b != b'0');
+        if !(owner_holds && name_holds && commit_holds) {
+            return Err(wrong());
+        }
+        Ok(Self {
+            repository: repository.to_owned(),
+            commit: commit.to_ascii_lowercase(),
+        })
+    }
+}
+
+/// A workflow of the template with the tool in its place, where it has one.
+pub fn workflow(bytes: &[u8], tool: &Tool) -> Vec<u8> {
+    let place = format!(
+        "{}/.github/actions/build-index@{}",
+        tool.repository, tool.commit
+    );
+    String::from_utf8_lossy(bytes)
+        .replace(NO_TOOL, &place)
+        .into_bytes()
+}
 
 /// The template's policy with the registry's id and the key that signs its index.
 ///
@@ -146,6 +218,45 @@ mod tests {
         }
         let publishers: BTreeSet<&str> = EXAMPLES.iter().map(|e| e.publisher).collect();
         assert_eq!(publishers.len(), EXAMPLES.len());
+    }
+
+    #[test]
+    fn a_tool_is_a_repository_and_a_commit_and_nothing_else() {
+        let sha = "0123456789abcdef0123456789ABCDEF01234567";
+        let tool: Tool = format!("some-one/acx.registry_2@{sha}").parse().unwrap();
+        for file in TEMPLATE.iter().filter(|f| f.is_workflow()) {
+            let text = String::from_utf8(workflow(file.bytes, &tool)).unwrap();
+            let place = format!(
+                "uses: some-one/acx.registry_2/.github/actions/build-index@{} #",
+                sha.to_lowercase()
+            );
+            assert_eq!(text.matches(&place).count(), 1, "{}", file.path);
+            assert!(!text.contains("OWNER") && !text.contains("00000000"));
+        }
+        let zeros = "0".repeat(40);
+        for wrong in [
+            "".to_owned(),
+            "owner/repo".to_owned(),
+            format!("owner@{sha}"),
+            format!("/repo@{sha}"),
+            format!("owner/@{sha}"),
+            format!("owner/..@{sha}"),
+            format!("owner/a/b@{sha}"),
+            format!("-owner/repo@{sha}"),
+            format!("owner-/repo@{sha}"),
+            format!("{}/repo@{sha}", "o".repeat(40)),
+            format!("owner/{}@{sha}", "r".repeat(101)),
+            format!("own er/repo@{sha}"),
+            format!("owner/re\npo@{sha}"),
+            format!("owner/repo@{sha}\n"),
+            format!("owner/repo@{}", &sha[1..]),
+            format!("owner/repo@{sha}0"),
+            format!("owner/repo@{zeros}"),
+            "owner/repo@v1.0.0".to_owned(),
+        ] {
+            let error = wrong.parse::<Tool>().unwrap_err();
+            assert!(error.contains("expected OWNER/REPO@SHA"), "{error}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use acx_registry::attest::PrivateKey;
-use acx_registry::author::EXAMPLES;
+use acx_registry::author::{EXAMPLES, Tool};
 use acx_registry::model::PublisherId;
 use acx_registry::pipeline::{self, InitOptions};
 use acx_registry::report::{ACCEPTED, escape};
@@ -23,6 +23,9 @@ pub struct Args {
     /// The name that its index carries, as reversed domain labels; otherwise made from the folder's name
     #[arg(long, value_name = "ID")]
     registry_id: Option<String>,
+    /// Write GitHub Actions workflows, too, that take this program from this repository and commit
+    #[arg(long, value_name = "OWNER/REPO@SHA")]
+    tool: Option<Tool>,
 }
 
 /// A key and its file.
@@ -64,6 +67,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
                 registry_id: &id,
                 key: &own.key,
                 examples: &examples,
+                tool: args.tool.as_ref(),
                 now: &now,
             };
             Ok(pipeline::init(&args.dir, &options)?)
@@ -92,6 +96,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
             "keyCreated": own.created,
             "publisherKeys": publishers.iter().map(|k| k.file.to_string_lossy()).collect::<Vec<_>>(),
             "examples": examples,
+            "workflows": args.tool.is_some(),
             "files": founded.files,
             "next": next,
         }))?,
@@ -111,6 +116,13 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
             }
             for example in &examples {
                 let _ = writeln!(text, "example:  {example}");
+            }
+            if args.tool.is_none() {
+                text.push_str(
+                    "No GitHub Actions workflows were written, since they need to know where this program is. \
+                     Found the registry with --tool OWNER/REPO@SHA, its GitHub repository and a commit, or copy \
+                     .github from one that was.\n",
+                );
             }
             text.push_str(
                 "Keep the registry's key safe: whoever has it signs your index.\nnext:\n",

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::publish::{NotPublished, plan_publication};
 use super::{BuildOptions, Mode, Output, RunError, build};
 use crate::attest::PrivateKey;
-use crate::author::{self, Example, ExportOptions, TEMPLATE};
+use crate::author::{self, Example, ExportOptions, TEMPLATE, Tool};
 use crate::discover::INDEX;
 use crate::disk::TEMPORARY;
 use crate::model::{Coordinate, PublisherId, Timestamp};
@@ -26,6 +26,8 @@ pub struct InitOptions<'a> {
     pub key: &'a PrivateKey,
     /// Example packages to publish in it, each with its publisher's key.
     pub examples: &'a [(Example, &'a PrivateKey)],
+    /// Where its GitHub workflows take this program from; without it there are none.
+    pub tool: Option<&'a Tool>,
     /// The run's one time.
     pub now: &'a Timestamp,
 }
@@ -103,11 +105,18 @@ fn found(folder: &Path, options: &InitOptions<'_>) -> Result<Founded, RunError> 
         .map_err(failed)?;
     let root = temporary.path();
     for file in TEMPLATE {
-        let policy;
+        let made;
         let bytes = if file.path == POLICY_FILE {
-            policy = author::policy(options.registry_id, options.key.public().id())
-                .map_err(RunError::new)?;
-            policy.as_bytes()
+            made = author::policy(options.registry_id, options.key.public().id())
+                .map_err(RunError::new)?
+                .into_bytes();
+            &made
+        } else if file.is_workflow() {
+            let Some(tool) = options.tool else {
+                continue;
+            };
+            made = author::workflow(file.bytes, tool);
+            &made
         } else {
             file.bytes
         };
