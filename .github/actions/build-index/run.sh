@@ -113,6 +113,9 @@ unset TOKEN
 
 ran=0
 acx "${args[@]}" -- "$REGISTRY" || ran=$?
+if [ "$ran" -ge 2 ]; then
+  printf '::error title=acx::%s\n' "acx could not do its work, and this is no verdict. The log of this step tells why."
+fi
 # A verdict of acx counts as it is; what was found here makes a failure of a success.
 if [ "$ran" -ne 0 ]; then status=$ran; fi
 exit "$status"
