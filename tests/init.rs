@@ -128,6 +128,48 @@ fn a_registry_is_founded_with_its_key_outside() {
 }
 
 #[test]
+fn workflows_are_written_where_the_tool_is_named_and_nowhere_else() {
+    let desk = Desk::new();
+    let workflows = [
+        ".github/workflows/audit.yml",
+        ".github/workflows/publish.yml",
+        ".github/workflows/pull-request.yml",
+    ];
+    let sha = "0123456789abcdef0123456789abcdef01234567";
+    let tool = format!("some-one/acx-registry@{sha}");
+    let out = desk.run(&["init", "with", "--tool", &tool]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    assert!(!out.stdout.contains("workflows"), "{out:#?}");
+    let found = files(&desk.at("with"));
+    for path in workflows {
+        let text = String::from_utf8(found[path].clone()).unwrap();
+        let uses = format!("uses: some-one/acx-registry/.github/actions/build-index@{sha} ");
+        assert!(
+            text.contains(&uses) && !text.contains("OWNER/REPO"),
+            "{text}"
+        );
+    }
+    assert_eq!(desk.run(&["build-index", "with", "--check"]).status, 0);
+
+    let out = desk.run(&["init", "without"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    assert!(out.stdout.contains("--tool OWNER/REPO@SHA"), "{out:#?}");
+    assert!(!desk.at("without/.github").exists());
+
+    for wrong in [
+        "some-one/acx-registry",
+        "some-one/acx-registry@main",
+        "a/$(b)@0",
+    ] {
+        let out = desk.run(&["init", "wrong", "--tool", wrong]);
+        assert_eq!(out.status, 2, "{out:#?}");
+        assert!(out.stderr.contains("expected OWNER/REPO@SHA"), "{out:#?}");
+        assert!(!desk.at("wrong").exists());
+    }
+    assert_eq!(desk.keys(), ["local.with.pem", "local.without.pem"]);
+}
+
+#[test]
 fn the_example_is_two_cartridges_of_two_publishers() {
     let desk = Desk::new();
     let out = desk.run(&["init", "demo", "--example"]);

@@ -310,9 +310,21 @@ impl<'a> Runner<'a> {
         let count = fs::read_dir(hub.lab.at("")).unwrap().count();
         let folder = hub.lab.at(&format!("runner-{count}"));
         fs::create_dir(&folder).unwrap();
-        for name in ["temp", "files"] {
+        for name in ["temp", "files", "bin"] {
             fs::create_dir(folder.join(name)).unwrap();
         }
+        // The git that is there, which also notes what a push would send along.
+        let paths = std::env::var_os("PATH").unwrap();
+        let mut gits = std::env::split_paths(&paths).map(|path| path.join("git"));
+        let git = gits.find(|git| git.is_file()).unwrap();
+        let (git, header) = (git.display(), folder.join("files/header"));
+        let text = format!(
+            "#!/bin/sh\ncase \" $* \" in *' push '*)\n'{git}' config --get http.https://github.example/.extraheader \
+             >>'{}' ;;\nesac\nexec '{git}' \"$@\"\n",
+            header.display()
+        );
+        fs::write(folder.join("bin/git"), text).unwrap();
+        fs::set_permissions(folder.join("bin/git"), fs::Permissions::from_mode(0o755)).unwrap();
         Self {
             hub,
             event: event.clone(),
@@ -615,7 +627,14 @@ impl<'a> Runner<'a> {
         let path = std::env::var("PATH").unwrap();
         let branch = self.event.reference.trim_start_matches("refs/heads/");
         vec![
-            ("PATH", format!("{}:{path}", bin.display())),
+            (
+                "PATH",
+                format!(
+                    "{}:{}:{path}",
+                    self.folder.join("bin").display(),
+                    bin.display()
+                ),
+            ),
             ("HOME", text(self.hub.lab.at("runner-home"))),
             ("LANG", "C.UTF-8".to_owned()),
             ("SOURCE_DATE_EPOCH", SEPTEMBER.to_owned()),
@@ -888,7 +907,8 @@ fn hostile_names_do_nothing() {
 fn a_push_publishes() {
     let hub = Hub::new();
     let commit = hub.publish("maintainer", &[cartridge("alpha", "1.0.0")]);
-    let mut runner = Runner::new(&hub, &on_branch("push", TRUNK, &commit));
+    let runner = Runner::new(&hub, &on_branch("push", TRUNK, &commit));
+    let header = runner.folder.join("files/header");
     let job = runner.run("publish.yml").unwrap();
     assert!(job.ok, "{job:#?}");
     assert_eq!(job.outputs["changed"], "true");
@@ -911,6 +931,11 @@ fn a_push_publishes() {
     // Neither key nor token is left anywhere, and the runner is told what to hide.
     let basic = support_base64(&format!("x-access-token:{TOKEN}"));
     assert_eq!(job.commands(), [format!("::add-mask::{basic}")]);
+    assert_eq!(
+        fs::read_to_string(header).unwrap(),
+        format!("AUTHORIZATION: basic {basic}\n"),
+        "git pushes with the token"
+    );
     let secret = hub.key.lines().nth(1).unwrap();
     for (place, text) in [
         (
@@ -1096,6 +1121,27 @@ fn the_action_refuses_inputs_that_it_does_not_know() {
             "{given:?}: {commands:?}"
         );
     }
+    // A base that has nothing to do with what is judged is no base.
+    let stray = {
+        let other = hub.lab.work("stray", &[]);
+        other.put("x", "x");
+        let commit = other.commit("Elsewhere");
+        let out = git_in(
+            &runner.workspace(),
+            &hub.lab.home(),
+            &["fetch", "-q", other.path.to_str().unwrap()],
+        );
+        assert_eq!(out.status, 0, "{out:#?}");
+        commit
+    };
+    let mut job = empty(&runner);
+    let env = inputs(&[("BASE", &stray)]);
+    runner.script("Run acx", &run_step(), &env, Some(&folder), &mut job);
+    assert_eq!(job.steps[0].status, Some(2), "{job:#?}");
+    assert!(
+        job.commands()[0].contains("no history in common"),
+        "{job:#?}"
+    );
     // "fail" leaves every file as it is.
     Repository {
         lab: &hub.lab,
@@ -1278,7 +1324,7 @@ fn the_action_builds_its_own_commit_out_of_reach_of_the_checkout() {
         "{log}"
     );
     let cargo = format!(
-        "cargo in {}: +{rust} install --locked --path {} --root {}\n",
+        "cargo in {}: +{rust} install --locked --bin acx --path {} --root {}\n",
         root.display(),
         root.display(),
         temp.display()

@@ -8,7 +8,7 @@ fail() {
   exit 2
 }
 
-root=$(cd "$GITHUB_ACTION_PATH/../../.." && pwd)
+root=$(cd "$GITHUB_ACTION_PATH/../../.." && pwd -P)
 folder="$RUNNER_TEMP/acx/bin"
 mkdir -p "$folder"
 
@@ -21,7 +21,7 @@ if [ -z "$VERSION" ]; then
   cd "$root"
   rustup toolchain install "$rust" --profile minimal --no-self-update
   CARGO_TARGET_DIR="$RUNNER_TEMP/acx/target" \
-    cargo "+$rust" install --locked --path "$root" --root "$RUNNER_TEMP/acx"
+    cargo "+$rust" install --locked --bin acx --path "$root" --root "$RUNNER_TEMP/acx"
 else
   [[ $VERSION =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$ ]] ||
     fail "The input version: expected a release such as v1.2.3."
