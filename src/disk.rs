@@ -94,7 +94,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, ReadError> {
 /// # Errors
 /// Whatever the system says, and `InvalidInput` for something that is no ordinary file.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    swap_in(path, bytes, true)
+    swap_in(path, bytes, true, None)
 }
 
 /// As [`replace`], for what a power cut may damage, since it can be made again.
@@ -102,11 +102,20 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`replace`].
 pub fn replace_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    swap_in(path, bytes, false)
+    swap_in(path, bytes, false, None)
 }
 
-fn swap_in(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
-    let mode = match fs::symlink_metadata(path) {
+/// As [`replace`], with a program that everyone may run.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    swap_in(path, bytes, true, Some(0o755))
+}
+
+/// `bits` are the new file's mode on Unix; otherwise it has the old one's.
+fn swap_in(path: &Path, bytes: &[u8], sync: bool, bits: Option<u32>) -> io::Result<()> {
+    let old = match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -118,9 +127,15 @@ fn swap_in(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
         Err(e) => return Err(e),
     };
     let (temporary, folder) = stage(path, bytes, sync)?;
-    if let Some(mode) = mode.filter(|_| cfg!(unix)) {
-        temporary.as_file().set_permissions(mode)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        if let Some(mode) = bits.map(fs::Permissions::from_mode).or(old) {
+            temporary.as_file().set_permissions(mode)?;
+        }
     }
+    #[cfg(not(unix))]
+    let _ = (old, bits);
     temporary.persist(path).map_err(|e| e.error)?;
     if sync { sync_folder(folder) } else { Ok(()) }
 }

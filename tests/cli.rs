@@ -834,3 +834,21 @@ fn the_second_name_of_the_program_is_the_same_program() {
         Some(2)
     );
 }
+
+#[test]
+fn the_page_of_rules_is_the_one_that_is_printed() {
+    let out = TempRegistry::new().run(&["explain", "--table"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
+    let kept = fs::read_to_string(file).unwrap_or_default();
+    assert!(
+        out.stdout == kept,
+        "docs/rules.md is out of step: acx explain --table > docs/rules.md"
+    );
+    for line in kept.lines().filter(|line| line.starts_with("| `")) {
+        let code = line.split('`').nth(1).unwrap();
+        let cells: Vec<&str> = line.split(" | ").collect();
+        assert_eq!(cells.len(), 6, "{line}");
+        assert!(cells.iter().all(|cell| cell.len() > 3), "{code}: {line}");
+    }
+}

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use acx_registry::author::scrub;
 use acx_registry::check::{RULES, Rule, Scope, rule};
-use acx_registry::finding::Severity;
+use acx_registry::finding::{Family, Severity};
 use acx_registry::model::nearest;
 use serde_json::json;
 
@@ -14,15 +14,19 @@ use super::{Failure, Format, Global, output};
 #[derive(clap::Args)]
 pub struct Args {
     /// The code, such as `integrity-stowaway`
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present_any = ["list", "table"])]
     code: Option<String>,
     /// List every code
     #[arg(long, conflicts_with = "code")]
     list: bool,
+    /// Print every rule in full as Markdown tables: docs/rules.md
+    #[arg(long, conflicts_with_all = ["code", "list"])]
+    table: bool,
 }
 
 pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     match args.code {
+        None if args.table => output::print(&table()),
         None => match global.format {
             Format::Human => output::print(&list()),
             Format::Json => output::json(&RULES.iter().map(|r| value(r)).collect::<Vec<_>>())?,
@@ -78,6 +82,44 @@ fn list() -> String {
         let _ = writeln!(out, "{:<26} {:<8} {}", rule.code, level(rule), rule.summary);
     }
     out
+}
+
+/// All rules as a page of Markdown, by family.
+fn table() -> String {
+    let mut families: Vec<Family> = RULES.iter().map(|rule| rule.family).collect();
+    families.sort_unstable();
+    families.dedup();
+    let mut out = String::from(
+        "# Rules\n\n\
+         What a cartridge and a registry are held to, and what to do about a finding. `acx explain CODE` prints one rule in \
+         full. A policy may lower or waive a rule, unless it is marked *fixed*.\n",
+    );
+    for family in families {
+        let _ = writeln!(
+            out,
+            "\n## {}\n\n| code | level | what is checked | why | for example | what to do |\n| --- | --- | --- | --- | --- | --- |",
+            family.as_str()
+        );
+        for rule in RULES.iter().filter(|rule| rule.family == family) {
+            let fixed = if rule.fixed { ", fixed" } else { "" };
+            let _ = writeln!(
+                out,
+                "| `{}` | {}{fixed} | {} | {} | {} | {} |",
+                rule.code,
+                level(rule),
+                cell(rule.what),
+                cell(rule.why),
+                cell(rule.example),
+                cell(rule.fix)
+            );
+        }
+    }
+    out
+}
+
+/// A text of ours in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
 }
 
 fn human(rule: &Rule) -> String {

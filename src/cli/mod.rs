@@ -5,6 +5,7 @@ mod build;
 mod environment;
 mod explain;
 mod export;
+mod hook;
 mod hooks;
 mod import;
 mod index;
@@ -120,6 +121,9 @@ enum Command {
     PreReceive(hooks::PreArgs),
     /// Build and commit the index after a push: git's hook of that name, for a server without CI
     PostReceive(hooks::PostArgs),
+    /// Put git's hooks into a server's repository, and take them out
+    #[command(subcommand)]
+    Hook(hook::Command),
     /// Verify a registry's index by a key you know, and the cartridges that are present
     VerifyIndex(index::Args),
     /// Say what a registry's gate would say of these files
@@ -207,6 +211,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::CheckHistory(args) => build::check_history(args, global),
         Command::PreReceive(args) => hooks::pre_receive(args, global),
         Command::PostReceive(args) => hooks::post_receive(args, global),
+        Command::Hook(command) => hook::run(command, global),
         Command::VerifyIndex(args) => index::run(args, global),
         Command::Check(args) => show::check(args, global),
         Command::Verify(args) => show::verify(args, global),

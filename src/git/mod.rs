@@ -4,6 +4,7 @@
 //! runs git itself, to move a work tree and to push.
 
 mod history;
+pub mod hooks;
 mod objects;
 pub mod program;
 mod tree;
@@ -255,6 +256,12 @@ impl Repo {
             .config_snapshot()
             .try_boolean(key)
             .map_err(|e| GitError::new(format!("the git configuration's {key}: {e}")))
+    }
+
+    /// A text of the git configuration; `None` where it is not set.
+    pub fn text_setting(&self, key: &str) -> Option<String> {
+        let value = self.local().config_snapshot().string(key)?;
+        Some(value.to_str_lossy().into_owned())
     }
 
     /// Name and mail address that git would commit as, where the configuration says.

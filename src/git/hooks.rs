@@ -1,0 +1,233 @@
+//! Git's hooks that call this program, put into a repository and taken out of it. What others put there stays theirs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Repo;
+use crate::disk;
+
+/// The line by which a hook of ours is known.
+const MARK: &str = "# acx-registry hook";
+/// What a hook is called that was there before and still runs first.
+const BEFORE: &str = ".before-acx";
+/// Bytes of a hook that are looked at.
+const HOOK_BYTES: u64 = 1 << 20;
+
+/// The server that runs the hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    /// Git itself: one file, `hooks/<name>`.
+    Git,
+    /// Gitea and Forgejo: their own `hooks/<name>` runs every file in `hooks/<name>.d`.
+    Gitea,
+    /// GitLab: every file in `custom_hooks/<name>.d`.
+    Gitlab,
+}
+
+/// A hook by git's name of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hook {
+    /// Judges a push before it lands.
+    PreReceive,
+    /// Builds the index after it.
+    PostReceive,
+}
+
+impl Hook {
+    /// Git's name, which is that of the command too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreReceive => "pre-receive",
+            Self::PostReceive => "post-receive",
+        }
+    }
+}
+
+/// Why nothing was changed.
+#[derive(Debug)]
+pub struct HookError(String);
+
+impl std::fmt::Display for HookError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for HookError {}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> HookError {
+    move |e| HookError(format!("{}: {e}", path.display()))
+}
+
+/// What stands where a hook goes.
+enum Found {
+    Nothing,
+    Ours,
+    Foreign,
+}
+
+fn found(file: &Path) -> Result<Found, HookError> {
+    let about = match file.symlink_metadata() {
+        Ok(about) => about,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(e) => return Err(failed(file)(e)),
+    };
+    if !about.is_file() {
+        return Ok(Found::Foreign);
+    }
+    let bytes =
+        disk::read(file, HOOK_BYTES).map_err(|e| HookError(format!("{}: {e}", file.display())))?;
+    let ours = bytes.split(|b| *b == b'\n').nth(1) == Some(MARK.as_bytes());
+    Ok(if ours { Found::Ours } else { Found::Foreign })
+}
+
+/// The kind of server, by the folders that it makes in each repository.
+pub fn server_of(git_dir: &Path) -> Server {
+    if git_dir.join("custom_hooks").is_dir() {
+        Server::Gitlab
+    } else if git_dir.join("hooks/pre-receive.d").is_dir() {
+        Server::Gitea
+    } else {
+        Server::Git
+    }
+}
+
+/// The file that a hook goes to.
+fn place(git_dir: &Path, server: Server, hook: Hook) -> PathBuf {
+    let name = hook.name();
+    match server {
+        Server::Git => git_dir.join("hooks").join(name),
+        Server::Gitea => git_dir.join("hooks").join(format!("{name}.d")).join("acx"),
+        Server::Gitlab => git_dir
+            .join("custom_hooks")
+            .join(format!("{name}.d"))
+            .join("acx"),
+    }
+}
+
+fn before(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(BEFORE);
+    PathBuf::from(name)
+}
+
+/// The hook's text. `program` is one word of a POSIX shell.
+fn script(program: &str, hook: Hook, chained: bool) -> String {
+    let name = hook.name();
+    let what = match hook {
+        Hook::PreReceive => "nothing can be checked and nothing is accepted",
+        Hook::PostReceive => "the index was not rebuilt and does not list what was pushed",
+    };
+    let run = if chained {
+        format!(
+            "# The hook that was here before runs first, with the same lines.\n\
+             lines=$(cat && echo .) || exit 1\n\
+             lines=${{lines%.}}\n\
+             printf '%s' \"$lines\" | \"$0{BEFORE}\" \"$@\" || exit 1\n\
+             printf '%s' \"$lines\" | \"$acx\" {name}\n"
+        )
+    } else {
+        format!("exec \"$acx\" {name}\n")
+    };
+    format!(
+        "#!/bin/sh\n{MARK}\n\
+         # Made by `acx hook install`; `acx hook uninstall` takes it out again.\n\
+         acx={program}\n\
+         if ! [ -x \"$acx\" ]; then\n\
+         \x20   echo \"{name}: $acx is not there or cannot be run, so {what}.\" >&2\n\
+         \x20   echo \"Ask the registry's maintainers to install it.\" >&2\n\
+         \x20   exit 1\n\
+         fi\n{run}"
+    )
+}
+
+/// Installs a hook, or installs it anew; gives its file. With `chain`, a foreign hook in its place is kept beside it and
+/// runs first: what it refuses is refused.
+///
+/// # Errors
+/// [`HookError`] where a foreign hook has the place, where the hook would not run, or where the file cannot be written;
+/// then the hooks are as they were.
+pub fn install(
+    repo: &Repo,
+    server: Server,
+    hook: Hook,
+    program: &str,
+    chain: bool,
+) -> Result<PathBuf, HookError> {
+    let git_dir = repo.common_dir();
+    let elsewhere = repo
+        .text_setting("core.hooksPath")
+        .filter(|_| server != Server::Gitlab);
+    if let Some(elsewhere) = elsewhere {
+        return Err(HookError(format!(
+            "git runs no hook of this repository: its configuration says core.hooksPath = {elsewhere}; unset it first"
+        )));
+    }
+    let file = place(&git_dir, server, hook);
+    let folder = disk::folder_of(&file);
+    // A folder of hooks may be a link to one that other repositories share.
+    for shared in [folder, disk::folder_of(folder)] {
+        if shared.starts_with(&git_dir)
+            && shared != git_dir
+            && shared.symlink_metadata().is_ok_and(|about| !about.is_dir())
+        {
+            return Err(HookError(format!(
+                "{}: expected a folder, found a link or a file; a hook there would be one of other repositories too",
+                shared.display()
+            )));
+        }
+    }
+    let kept = before(&file);
+    let chained = match found(&file)? {
+        Found::Nothing => false,
+        Found::Ours => kept.symlink_metadata().is_ok(),
+        Found::Foreign if !chain => {
+            return Err(HookError(format!(
+                "{}: another hook is there; --chain keeps it, and it runs first",
+                file.display()
+            )));
+        }
+        Found::Foreign => {
+            if kept.symlink_metadata().is_ok() {
+                return Err(HookError(format!(
+                    "{}: a hook of an earlier installation is kept there; move it away first",
+                    kept.display()
+                )));
+            }
+            // A copy first: at no time is there no hook.
+            fs::hard_link(&file, &kept).map_err(failed(&kept))?;
+            true
+        }
+    };
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    let text = script(program, hook, chained);
+    let written = if chained && file.symlink_metadata().is_ok_and(|about| !about.is_file()) {
+        // A link was kept as it is; what takes its place is a file.
+        fs::remove_file(&file).and_then(|()| disk::replace_program(&file, text.as_bytes()))
+    } else {
+        disk::replace_program(&file, text.as_bytes())
+    };
+    written.map_err(failed(&file))?;
+    Ok(file)
+}
+
+/// Takes a hook of ours out, and puts back what was there before; gives its file, or nothing where there was none.
+///
+/// # Errors
+/// [`HookError`] where it cannot be removed.
+pub fn uninstall(repo: &Repo, server: Server, hook: Hook) -> Result<Option<PathBuf>, HookError> {
+    let file = place(&repo.common_dir(), server, hook);
+    match found(&file)? {
+        Found::Nothing | Found::Foreign => return Ok(None),
+        Found::Ours => {}
+    }
+    let kept = before(&file);
+    let done = if kept.symlink_metadata().is_ok() {
+        fs::rename(&kept, &file)
+    } else {
+        fs::remove_file(&file)
+    };
+    done.map_err(failed(&file))?;
+    Ok(Some(file))
+}
