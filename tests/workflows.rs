@@ -1415,6 +1415,60 @@ fn a_release_is_used_if_its_checksum_is_the_one_given() {
 }
 
 #[test]
+fn a_release_is_of_the_version_in_cargo_toml_and_names_its_checksums() {
+    let release = yaml(&project(".github/workflows/release.yml"));
+    let run = |job: &str, name: &str, folder: &Path, tag: &str| {
+        let steps = release["jobs"][job]["steps"].as_array().unwrap();
+        let step = steps.iter().find(|step| step["name"] == name).expect(name);
+        let output = Command::new("bash")
+            .args(["--noprofile", "--norc", "-eo", "pipefail", "-c"])
+            .arg(step["run"].as_str().unwrap())
+            .current_dir(folder.join(step["working-directory"].as_str().unwrap_or(".")))
+            .env("GITHUB_REF_NAME", tag)
+            .output()
+            .unwrap();
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let name = "Hold the tag against Cargo.toml";
+    let version = env!("CARGO_PKG_VERSION");
+    let tag = format!("v{version}");
+    assert_eq!(run("build", name, &project(""), &tag), (0, String::new()));
+    for wrong in [version, "v9.9.9", "v$(touch pwned)", "v"] {
+        let (status, log) = run("build", name, &project(""), wrong);
+        assert_eq!(status, 1, "{wrong}");
+        assert_eq!(
+            log,
+            format!(
+                "::error::The tag does not name the version of Cargo.toml, which is {version}.\n"
+            )
+        );
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let dist = folder.path().join("dist");
+    fs::create_dir(&dist).unwrap();
+    let name = "Write the checksums";
+    fs::write(dist.join("acx-v1.2.3-x86_64-unknown-linux-musl"), "x").unwrap();
+    assert_eq!(
+        run("publish", name, folder.path(), &tag).0,
+        1,
+        "one is missing"
+    );
+    fs::write(dist.join("acx-v1.2.3-aarch64-unknown-linux-musl"), "a").unwrap();
+    assert_eq!(run("publish", name, folder.path(), &tag).0, 0);
+    let sums = fs::read_to_string(dist.join("SHA256SUMS")).unwrap();
+    let line = |text: &str, arch: &str| {
+        let sum = support::keys::sha256(text.as_bytes());
+        let sum = sum.trim_start_matches("sha256:");
+        format!("{sum}  acx-v1.2.3-{arch}-unknown-linux-musl\n")
+    };
+    assert_eq!(sums, line("a", "aarch64") + &line("x", "x86_64"));
+}
+
+#[test]
 fn every_action_is_pinned_and_every_job_bounded() {
     let mut used = BTreeSet::new();
     for file in all_files() {
