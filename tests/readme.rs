@@ -104,6 +104,14 @@ fn every_command_works() {
             // From here on the registry is a clone.
             in_git(&folder.join("my-registry"), home.path());
         }
+        if command.starts_with("acx hook install") {
+            let made = support::git::git_in(
+                &folder,
+                home.path(),
+                &["init", "-q", "--bare", "server.git"],
+            );
+            assert_eq!(made.status, 0, "{made:#?}");
+        }
         let args: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = run_acx(&args, &folder, home.path(), &[]);
         assert_eq!(output.status, 0, "{command}: {output:#?}");

@@ -89,7 +89,18 @@ pub fn outputs(report: &BuildReport, commit: Option<&str>) -> Result<(), Failure
         return Ok(());
     };
     let counts = &report.counts;
-    let changed = !report.wrote.is_empty() || !report.removed.is_empty();
+    let changes = &report.changes;
+    // What a run that writes nothing would write counts too.
+    let changed = [
+        &report.wrote,
+        &report.removed,
+        &report.differences,
+        &changes.added,
+        &changes.changed,
+        &changes.removed,
+    ]
+    .iter()
+    .any(|list| !list.is_empty());
     let text = format!(
         "accepted={}\nrejected={}\nunverifiable={}\nwarnings={}\ntemplates={}\nchanged={changed}\ncommit={}\n",
         counts.accepted,
