@@ -16,6 +16,7 @@ mod output;
 mod place;
 mod publish;
 mod show;
+mod site;
 mod strip;
 
 use std::ffi::OsString;
@@ -71,6 +72,8 @@ enum Command {
     PostReceive(hooks::PostArgs),
     /// Verify a registry's index by a key you know, and the cartridges that are present
     VerifyIndex(index::Args),
+    /// Write a static web site of a registry's verified index
+    Site(site::Args),
     /// Say what a registry's gate would say of these files
     Check(show::CheckArgs),
     /// Say who signed a cartridge and whether it is what they signed
@@ -143,6 +146,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::PreReceive(args) => hooks::pre_receive(args, global),
         Command::PostReceive(args) => hooks::post_receive(args, global),
         Command::VerifyIndex(args) => index::run(args, global),
+        Command::Site(args) => site::run(args, global),
         Command::Check(args) => show::check(args, global),
         Command::Verify(args) => show::verify(args, global),
         Command::Spec(args) => show::spec(args, global),

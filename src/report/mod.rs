@@ -2,6 +2,7 @@
 //! format can change it.
 
 mod human;
+mod shell;
 
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use crate::model::{Digest, Trust};
 use crate::verdict::Judgement;
 
 pub use human::{escape, human_build, human_files, human_findings, human_push};
+pub use shell::shell_word;
 
 /// Everything was accepted.
 pub const ACCEPTED: u8 = 0;
