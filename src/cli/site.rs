@@ -14,6 +14,7 @@ use super::{Failure, Format, Global, index, output};
 /// Where neither --keyid nor --pubkey nor the registry's policy names a key, the site is written, says that nobody
 /// vouches for the signer, and the exit status is 1.
 #[derive(clap::Args)]
+#[group(skip)]
 pub struct Args {
     #[command(flatten)]
     index: index::Args,
