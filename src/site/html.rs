@@ -32,7 +32,7 @@ impl Html {
     pub fn lines(&mut self, text: &str) -> &mut Self {
         for (n, line) in text.lines().enumerate() {
             if n > 0 {
-                self.raw("\n");
+                self.raw("<br>");
             }
             self.text(line);
         }
@@ -156,7 +156,7 @@ mod tests {
             html(|h| {
                 h.lines("<a>\r\nb");
             }),
-            "&lt;a&gt;\nb"
+            "&lt;a&gt;<br>b"
         );
     }
 

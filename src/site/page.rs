@@ -116,7 +116,7 @@ fn vouched(h: &mut Html, source: KeySource) {
     match source {
         KeySource::Consumer => {}
         KeySource::OwnPolicy => {
-            h.raw("<p class=\"vouched\" role=\"note\"><strong>Self-attested.</strong> The index is signed by the key that this registry itself names. Whether that is the registry you mean, its key id tells, from another source.</p>\n");
+            h.raw("<p class=\"vouched\" role=\"note\"><strong>Self-attested.</strong> It is the registry itself that names the key which signed this index. Compare the key id with one that you got elsewhere.</p>\n");
         }
         KeySource::Nobody => {
             h.raw("<p class=\"vouched nobody\" role=\"note\"><strong>Nobody vouches for this index.</strong> It is signed, but its key was not held against any other, and anyone can sign.</p>\n");
@@ -262,7 +262,7 @@ fn listed(h: &mut Html, card: &Card) {
         .text(&card.description)
         .raw("</bdi></p>");
     if !card.capabilities.is_empty() {
-        h.raw("<ul class=\"chips\" aria-label=\"Claims to do\">");
+        h.raw("<ul class=\"chips\" aria-label=\"Claimed capabilities\">");
         for task in card.capabilities.iter().take(CHIPS) {
             h.raw("<li>").foreign(&clip(task, 32)).raw("</li>");
         }
@@ -501,7 +501,7 @@ fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEn
     status(h, site, entry);
     older(h, cartridge, entry);
     h.raw("<div class=\"lead\">")
-        .open("p", &[("class", "lines"), ("dir", "auto")])
+        .open("p", &[("dir", "auto")])
         .lines(&clip(&entry.description, DESCRIPTION))
         .raw("</p></div>\n<div class=\"columns\"><div>\n");
 
@@ -677,7 +677,7 @@ fn status(h: &mut Html, site: &Site, entry: &CartridgeEntry) {
     }
     h.raw("</p>");
     if let Some(reason) = status.reason.as_deref().filter(|r| !r.is_empty()) {
-        h.open("p", &[("class", "lines"), ("dir", "auto")])
+        h.open("p", &[("dir", "auto")])
             .lines(&clip(reason, SENTENCE))
             .raw("</p>");
     }
@@ -722,12 +722,12 @@ fn older(h: &mut Html, cartridge: &Cartridge, entry: &CartridgeEntry) {
 }
 
 fn capabilities(h: &mut Html, entry: &CartridgeEntry) {
-    h.raw("<section aria-labelledby=\"capabilities\"><h2 id=\"capabilities\">Claims to do <span class=\"badge claim\">unproven</span></h2>\n");
+    h.raw("<section aria-labelledby=\"capabilities\"><h2 id=\"capabilities\">Capabilities <span class=\"badge claim\">unproven claims</span></h2>\n");
     if entry.capabilities.is_empty() {
         h.raw("<p class=\"empty\">It claims nothing.</p></section>\n");
         return;
     }
-    h.raw("<p class=\"meaning\">The publisher’s own words. This registry has proven none that is not marked so.</p>");
+    h.raw("<p class=\"meaning\">The publisher’s own words. What is not marked as proven, nobody has proven.</p>");
     each(h, "claims", &entry.capabilities, |h, claim| {
         h.raw("<strong>").foreign(&clip(&claim.task_type, WORD * 2));
         h.raw("</strong> <span class=\"domain\">")
@@ -795,7 +795,7 @@ pub fn template(site: &Site, template: &TemplateEntry) -> Html {
         .raw("</h1><p class=\"badges\">");
     badge(&mut h, "unsigned");
     h.raw(" <span class=\"badge kind\">template</span></p></div>\n<div class=\"notice\" role=\"note\"><p>A starting point to copy. Nobody signed it; read what you take.</p></div>\n<div class=\"lead\">");
-    h.open("p", &[("class", "lines"), ("dir", "auto")])
+    h.open("p", &[("dir", "auto")])
         .lines(&clip(&template.description, DESCRIPTION))
         .raw("</p></div>\n<section aria-labelledby=\"facts\"><h2 id=\"facts\">About</h2><dl>\n");
     row(&mut h, "Publisher", |h| {
@@ -856,7 +856,7 @@ pub fn index(site: &Site) -> Html {
         });
     }
     row(&mut h, "Digest", |h| code(h, &head.digest.to_string()));
-    row(&mut h, "Digest before", |h| match &head.previous {
+    row(&mut h, "Previous digest", |h| match &head.previous {
         Some(digest) => code(h, &digest.to_string()),
         None => {
             h.raw("none: it is the first");
@@ -865,7 +865,7 @@ pub fn index(site: &Site) -> Html {
     h.raw("</dl></section>\n<section aria-labelledby=\"counts\"><h2 id=\"counts\">What it lists</h2><dl>\n");
     let counts = head.counts;
     for (label, n) in [
-        ("Cartridges, all versions", counts.cartridges),
+        ("Cartridge versions", counts.cartridges),
         ("Cartridges", site.cartridges.len()),
         ("Workflows", counts.workflows),
         ("Agent Graphs", counts.agent_graphs),
@@ -898,7 +898,7 @@ pub fn index(site: &Site) -> Html {
     for (word, meaning) in [
         (
             "unsigned",
-            "A template. Nobody signed it, and nobody is named who could have.",
+            "A template: a starting point to copy, which nobody signed.",
         ),
         (
             "deprecated",

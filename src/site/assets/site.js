@@ -88,7 +88,7 @@
     const chips = item.tasks.slice(0, CHIPS).map((task) => el("li", "", el("bdi", "", clip(task, 32))));
     if (item.tasks.length > CHIPS) chips.push(el("li", "rest", "+" + (item.tasks.length - CHIPS)));
     const list = chips.length ? el("ul", "chips", ...chips) : null;
-    list?.setAttribute("aria-label", "Claims to do");
+    list?.setAttribute("aria-label", "Claimed capabilities");
     const foot = [badge(item.trust)];
     if (item.status !== "active") foot.push(" ", badge(item.status));
     if (item.kind !== "cartridge") foot.push(" ", badge(item.kind, "kind"));
