@@ -634,7 +634,9 @@ fn a_hundred_thousand_entries_have_pages_of_a_bounded_size() {
             |_| {},
         ));
     }
-    let index = index(entries, Vec::new());
+    // Read with one entry and given the others: what a signature covers is not this test's concern.
+    let mut index = index(vec![entries[0].clone()], Vec::new());
+    index.content["cartridges"] = json!(entries);
     let site = Site::new(&index, KeySource::Consumer).unwrap();
     let files = site.files();
     let count = |start: &str| files.iter().filter(|f| f.path.starts_with(start)).count();

@@ -116,10 +116,10 @@ fn vouched(h: &mut Html, source: KeySource) {
     match source {
         KeySource::Consumer => {}
         KeySource::OwnPolicy => {
-            h.raw("<p class=\"vouched\" role=\"note\"><strong>Self-attested.</strong> It is the registry itself that names the key which signed this index. Compare the key id with one that you got elsewhere.</p>\n");
+            h.raw("<aside class=\"vouched\" aria-label=\"Who vouches for it\"><p><strong>Self-attested.</strong> It is the registry itself that names the key which signed this index. Compare the key id with one that you got elsewhere.</p></aside>\n");
         }
         KeySource::Nobody => {
-            h.raw("<p class=\"vouched nobody\" role=\"note\"><strong>Nobody vouches for this index.</strong> It is signed, but its key was not held against any other, and anyone can sign.</p>\n");
+            h.raw("<aside class=\"vouched nobody\" aria-label=\"Who vouches for it\"><p><strong>Nobody vouches for this index.</strong> It is signed, but its key was not held against any other, and anyone can sign.</p></aside>\n");
         }
     }
 }
@@ -753,7 +753,7 @@ fn capabilities(h: &mut Html, entry: &CartridgeEntry) {
 fn command(h: &mut Html, label: &'static str, command: &str) {
     h.raw("<div class=\"command\"><p>")
         .raw(label)
-        .raw("</p><pre tabindex=\"0\" role=\"region\" aria-label=\"Command\"><code>")
+        .raw("</p><pre><code>")
         .text(command)
         .raw("</code></pre></div>\n");
 }
