@@ -36,5 +36,6 @@ pub mod registry;
 pub mod report;
 pub mod schema;
 mod secret;
+pub mod site;
 pub mod source;
 pub mod verdict;

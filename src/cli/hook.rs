@@ -126,5 +126,5 @@ fn word_of(program: Option<&Path>) -> Result<String, Failure> {
         .to_str()
         .filter(|text| !text.contains(['\n', '\0']))
         .ok_or_else(|| Failure(format!("{}: expected a plain path", path.display())))?;
-    Ok(output::shell_word(text))
+    Ok(acx_registry::report::shell_word(text))
 }

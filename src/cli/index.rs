@@ -36,6 +36,16 @@ pub struct Args {
 }
 
 pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
+    let (report, pins) = verify(&args)?;
+    match global.format {
+        Format::Human => output::print(&human(&report, &pins)),
+        Format::Json => output::json(&value(&report, &pins))?,
+    }
+    Ok(report.exit_status())
+}
+
+/// Verifies the index, and says which keys it was held against.
+pub fn verify(args: &Args) -> Result<(IndexReport, Pins), Failure> {
     let now = environment::now()?;
     let file = if args.place.is_dir() {
         let root = registry::find_root(&args.place);
@@ -94,11 +104,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         &now,
         args.jobs,
     )?;
-    match global.format {
-        Format::Human => output::print(&human(&report, &pins)),
-        Format::Json => output::json(&value(&report, &pins))?,
-    }
-    Ok(report.exit_status())
+    Ok((report, pins))
 }
 
 fn word(present: &Present) -> &'static str {
@@ -120,7 +126,8 @@ fn at_hand(report: &IndexReport) -> impl Iterator<Item = (&Published, &Present)>
     listed(report).filter(|(_, present)| **present != Present::Absent)
 }
 
-fn source(pins: &Pins) -> &'static str {
+/// Where the keys come from, for programs.
+pub fn source(pins: &Pins) -> &'static str {
     match pins.source {
         KeySource::Consumer => "given",
         KeySource::OwnPolicy => "self-attested",
@@ -128,16 +135,21 @@ fn source(pins: &Pins) -> &'static str {
     }
 }
 
-fn human(report: &IndexReport, pins: &Pins) -> String {
+/// What the signer's key was held against, for people.
+pub fn held(pins: &Pins, signer: &KeyId) -> &'static str {
+    match pins.source {
+        KeySource::Nobody => "not held against any key",
+        _ if !pins.keys.contains(signer) => "not a key that it is held against",
+        KeySource::Consumer => "the key that you gave",
+        KeySource::OwnPolicy => "self-attested: the key that the registry's own policy pins",
+    }
+}
+
+pub fn human(report: &IndexReport, pins: &Pins) -> String {
     let mut out = String::new();
     if let Some(index) = &report.index {
         let signing = &index.signing;
-        let held = match pins.source {
-            _ if !pins.keys.contains(&index.integrity.keyid) => "not a key that it is held against",
-            KeySource::Consumer => "the key that you gave",
-            KeySource::OwnPolicy => "self-attested: the key that the registry's own policy pins",
-            KeySource::Nobody => "not held against any key",
-        };
+        let held = held(pins, &index.integrity.keyid);
         let _ = writeln!(out, "registry:   {}", escape(&signing.registry_id));
         let _ = writeln!(out, "signer:     {} ({held})", index.integrity.keyid);
         let _ = writeln!(out, "sequence:   {}", signing.sequence);

@@ -19,6 +19,7 @@ mod progress;
 mod publish;
 mod report;
 mod show;
+mod site;
 mod strip;
 
 use std::ffi::OsString;
@@ -126,6 +127,8 @@ enum Command {
     Hook(hook::Command),
     /// Verify a registry's index by a key you know, and the cartridges that are present
     VerifyIndex(index::Args),
+    /// Write a static web site of a registry's verified index
+    Site(site::Args),
     /// Say what a registry's gate would say of these files
     Check(show::CheckArgs),
     /// Say who signed a cartridge and whether it is what they signed
@@ -213,6 +216,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::PostReceive(args) => hooks::post_receive(args, global),
         Command::Hook(command) => hook::run(command, global),
         Command::VerifyIndex(args) => index::run(args, global),
+        Command::Site(args) => site::run(args, global),
         Command::Check(args) => show::check(args, global),
         Command::Verify(args) => show::verify(args, global),
         Command::Spec(args) => show::spec(args, global),

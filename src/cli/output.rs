@@ -4,6 +4,8 @@
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use acx_registry::report::shell_word;
+
 static LOST: AtomicBool = AtomicBool::new(false);
 
 /// A result could not be printed, though someone is there to read it.
@@ -32,14 +34,4 @@ pub fn error(text: &str) {
 pub fn json(value: &impl serde::Serialize) -> Result<(), super::Failure> {
     print(&acx_registry::report::json_text(value)?);
     Ok(())
-}
-
-/// A text as one word of a POSIX shell.
-pub fn shell_word(text: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"./_-+@,:".contains(&b);
-    if !text.is_empty() && !text.starts_with('-') && text.bytes().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }

@@ -7,6 +7,7 @@ mod human;
 mod json;
 mod junit;
 mod sarif;
+mod shell;
 mod summary;
 mod view;
 
@@ -21,6 +22,7 @@ use crate::verdict::Judgement;
 pub use escape::{escape, markdown};
 pub use human::{human_file, human_findings, human_push};
 pub use json::text as json_text;
+pub use shell::shell_word;
 
 /// Everything was accepted.
 pub const ACCEPTED: u8 = 0;
