@@ -437,7 +437,7 @@ fn history<'a>(
     versions: impl Iterator<Item = &'a CartridgeEntry>,
     here: Option<&CartridgeEntry>,
 ) {
-    h.raw("<div class=\"scroll\" role=\"region\" aria-label=\"Versions\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">Version</th><th scope=\"col\">Signed</th><th scope=\"col\">Trust</th><th scope=\"col\">Status</th><th scope=\"col\">Digest</th><th scope=\"col\">Key</th></tr></thead><tbody>\n");
+    h.raw("<div class=\"scroll\" role=\"region\" aria-label=\"Table of versions\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">Version</th><th scope=\"col\">Signed</th><th scope=\"col\">Trust</th><th scope=\"col\">Status</th><th scope=\"col\">Digest</th><th scope=\"col\">Key</th></tr></thead><tbody>\n");
     let latest = cartridge.latest().map(|entry| entry.version.as_str());
     for entry in versions {
         let href = slug::file("v", &entry.version);
