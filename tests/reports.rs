@@ -593,3 +593,45 @@ fn verbose_runs_name_each_file_and_the_slowest() {
         "no bar without a terminal"
     );
 }
+
+/// What a terminal of so many columns is shown of a build.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(registry: &TempRegistry, columns: u16, variables: &str, more: &str) -> String {
+    let command = format!(
+        "stty rows 24 cols {columns}; env {variables} {} build-index --dry-run {more}",
+        env!("CARGO_BIN_EXE_acx")
+    );
+    let output = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .current_dir(registry.root())
+        .env("TERM", "xterm")
+        .env("HOME", registry.home())
+        .env_remove("NO_COLOR")
+        .env_remove("GITHUB_STEP_SUMMARY")
+        .env_remove("GITHUB_OUTPUT")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .expect("util-linux's script");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_gets_colours_its_own_width_and_a_bar() {
+    let registry = mixed();
+    let text = on_a_terminal(&registry, 60, "X=1", "");
+    assert!(text.contains("\u{1b}[1;31mREJECT"), "{text}");
+    assert!(text.contains("/2 cartridges"), "{text}");
+    for line in text.lines().filter(|line| line.contains("fix:")) {
+        let shown = line.replace("\u{1b}[36m", "").replace("\u{1b}[0m", "");
+        assert!(shown.trim_end().chars().count() <= 60, "{line}");
+    }
+    let plain = on_a_terminal(&registry, 60, "NO_COLOR=1", "--no-progress");
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    assert!(!plain.contains("/2 cartridges"), "{plain}");
+    let quiet = on_a_terminal(&registry, 60, "X=1", "--quiet");
+    assert!(!quiet.contains("/2 cartridges"), "{quiet}");
+    let dumb = on_a_terminal(&registry, 60, "TERM=dumb", "");
+    assert!(!dumb.contains('\u{1b}'), "{dumb}");
+}

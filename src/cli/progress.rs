@@ -66,11 +66,11 @@ fn milliseconds(time: Duration) -> String {
 
 impl Observer for Progress {
     fn begin(&self, files: usize) {
-        self.bar.set_length(files as u64);
         let style = "{bar:30} {pos}/{len} cartridges, {per_sec}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(style) {
             self.bar.set_style(style);
         }
+        self.bar.set_length(files as u64);
         if !self.bar.is_hidden() {
             self.bar.enable_steady_tick(TICK);
         }
