@@ -7,6 +7,11 @@
 //! the files are new, so they come out of the page cache and no disk is measured. `ACX_BENCH_PROGRAM` names another
 //! built `acx` to be measured instead.
 //!
+//! The floor is a program that does what cannot be left out, and nothing else: it reads each file, opens it by the same
+//! SQLite, reads every column of every row, inflates each archived file by libdeflate into a buffer of the size that the
+//! row claims, hashes each by SHA-256, and verifies one Ed25519 signature strictly. `x floor` is the processor time over
+//! the floor's.
+//!
 //! Fails where a run does not accept every cartridge, or holds 100 MiB or more. Linux only: it reads `/proc`.
 
 #![allow(
@@ -24,11 +29,19 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use ed25519_dalek::{Signer as _, SigningKey};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use sha2::{Digest as _, Sha256};
+
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use support::cartridge::Builder;
 use support::registry::TempRegistry;
+
+/// Names the registry to this program where it is to be the floor.
+const FLOOR: &str = "ACX_BENCH_FLOOR";
 
 const CARTRIDGES: usize = 1_000;
 const BYTES: usize = 95 * 1024;
@@ -42,6 +55,10 @@ struct Run {
 }
 
 fn main() -> ExitCode {
+    if let Some(root) = std::env::var_os(FLOOR) {
+        println!("{}", floor(Path::new(&root)));
+        return ExitCode::SUCCESS;
+    }
     let start = Instant::now();
     let registry = TempRegistry::new();
     let bytes = generate(&registry);
@@ -51,17 +68,25 @@ fn main() -> ExitCode {
         start.elapsed().as_secs_f64()
     );
     let key = registry.key();
-    println!("jobs  cartridges/s  wall s  processor s  peak MiB");
-    let mut good = true;
-    for jobs in [1, 2] {
-        let run = build_index(&registry, &key, jobs);
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.env_clear().env(FLOOR, registry.root());
+    let floor = watched(command);
+    println!("jobs   cartridges/s  wall s  processor s  x floor  peak MiB");
+    let row = |name: &str, run: &Run| {
         println!(
-            "{jobs:>4}  {:>12.0}  {:>6.2}  {:>11.2}  {:>8.1}",
+            "{name:<5}  {:>12.0}  {:>6.2}  {:>11.2}  {:>7.2}  {:>8.1}",
             CARTRIDGES as f64 / run.wall.as_secs_f64(),
             run.wall.as_secs_f64(),
             run.processor.as_secs_f64(),
+            run.processor.as_secs_f64() / floor.processor.as_secs_f64(),
             run.memory_kib as f64 / 1024.0
         );
+    };
+    row("floor", &floor);
+    let mut good = true;
+    for jobs in [1, 2] {
+        let run = build_index(&registry, &key, jobs);
+        row(&jobs.to_string(), &run);
         if run.indexed != CARTRIDGES {
             println!(
                 "FAILED: expected {CARTRIDGES} cartridges in the index, found {}",
@@ -128,9 +153,9 @@ fn build_index(registry: &TempRegistry, key: &str, jobs: usize) -> Run {
             fs::remove_dir_all(&dataset).expect("the dataset of the run before");
         }
     }
-    let start = Instant::now();
     let program = std::env::var_os("ACX_BENCH_PROGRAM").unwrap_or(env!("CARGO_BIN_EXE_acx").into());
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args([
             "build-index",
             "--quiet",
@@ -141,7 +166,19 @@ fn build_index(registry: &TempRegistry, key: &str, jobs: usize) -> Run {
         ])
         .current_dir(registry.root())
         .env_clear()
-        .env("HOME", registry.home())
+        .env("HOME", registry.home());
+    let mut run = watched(command);
+    run.indexed = registry
+        .index()
+        .and_then(|index| index["cartridges"].as_array().map(Vec::len))
+        .unwrap_or_default();
+    run
+}
+
+/// Runs a program to its end.
+fn watched(mut command: Command) -> Run {
+    let start = Instant::now();
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
@@ -154,24 +191,77 @@ fn build_index(registry: &TempRegistry, key: &str, jobs: usize) -> Run {
         indexed: 0,
     };
     // Both only grow, so the last look tells; it misses what the last 2 ms add.
-    loop {
-        if child
-            .try_wait()
-            .expect("the program can be waited for")
-            .is_some()
-        {
-            break;
-        }
+    while child
+        .try_wait()
+        .expect("the program can be waited for")
+        .is_none()
+    {
         run.memory_kib = run.memory_kib.max(peak_kib(&proc).unwrap_or_default());
         run.processor = run.processor.max(processor(&proc).unwrap_or_default());
         std::thread::sleep(Duration::from_millis(2));
     }
     run.wall = start.elapsed();
-    run.indexed = registry
-        .index()
-        .and_then(|index| index["cartridges"].as_array().map(Vec::len))
-        .unwrap_or_default();
     run
+}
+
+/// The least work that tells anything of a registry's cartridges; gives a number that depends on all of it.
+fn floor(root: &Path) -> u64 {
+    let key = SigningKey::from_bytes(&[7; 32]);
+    let signature = key.sign(b"floor");
+    let verifying = key.verifying_key();
+    let mut inflater = libdeflater::Decompressor::new();
+    let mut sum = 0;
+    for n in 0..CARTRIDGES {
+        let bytes = fs::read(root.join(named(n).path())).expect("a cartridge");
+        let mut connection = Connection::open_in_memory().expect("SQLite");
+        connection
+            .deserialize_read_exact("main", bytes.as_slice(), bytes.len(), true)
+            .expect("a database");
+        let tables: Vec<String> = connection
+            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+            .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
+            .expect("the tables");
+        for table in tables {
+            let mut statement = connection
+                .prepare(&format!("SELECT * FROM \"{table}\""))
+                .expect("a statement");
+            let columns = statement.column_count();
+            let names: Vec<String> = statement
+                .column_names()
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            let at = |name: &str| names.iter().position(|column| column == name);
+            let archive = (table == "sqlar").then(|| (at("sz"), at("data")));
+            let mut rows = statement.query([]).expect("rows");
+            while let Some(row) = rows.next().expect("a row") {
+                for column in 0..columns {
+                    sum += match row.get_ref(column).expect("a value") {
+                        ValueRef::Text(value) | ValueRef::Blob(value) => value.len() as u64,
+                        _ => 1,
+                    };
+                }
+                if let Some((Some(size), Some(data))) = archive {
+                    let size = row.get::<_, i64>(size).expect("a size") as usize;
+                    let data = row.get_ref(data).expect("data").as_blob().expect("a blob");
+                    let mut buffer = vec![0; size];
+                    let content = if data.len() == size {
+                        data
+                    } else {
+                        inflater
+                            .deflate_decompress(data, &mut buffer)
+                            .expect("deflated data");
+                        &buffer
+                    };
+                    sum += u64::from(Sha256::digest(content)[0]);
+                }
+            }
+        }
+        verifying
+            .verify_strict(b"floor", &signature)
+            .expect("a signature");
+    }
+    sum
 }
 
 fn peak_kib(proc: &Path) -> Option<u64> {
