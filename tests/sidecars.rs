@@ -149,7 +149,7 @@ fn damage_to_any_file_is_found_and_mended() {
             );
             let check = registry.build_index(&["--check"]);
             assert_eq!(check.status, 1, "{what} {path:?}");
-            assert!(check.stderr.contains(DATASET), "{check:#?}");
+            assert!(check.stdout.contains(DATASET), "{check:#?}");
             let mended = registry.build_index(&[]);
             assert_eq!(mended.status, 0, "{mended:#?}");
             assert_eq!(
