@@ -73,7 +73,10 @@ fn an_installed_hook_judges_pushes_until_it_is_taken_out() {
     assert!(files(&server.path.join("hooks")).is_empty());
     assert_eq!(clone.try_git(&["push", "origin", "main"]).status, 0);
     let out = hook("uninstall", &server.path, &[]);
-    assert_eq!((out.status, out.stdout.as_str()), (0, "no hook of acx is there\n"));
+    assert_eq!(
+        (out.status, out.stdout.as_str()),
+        (0, "no hook of acx is there\n")
+    );
 }
 
 #[test]
@@ -130,7 +133,11 @@ fn each_server_has_its_own_place() {
         ("x", Some("gitlab"), "custom_hooks/pre-receive.d/acx"),
         ("hooks/pre-receive.d", Some("git"), "hooks/pre-receive"),
     ] {
-        let name = format!("{}-{}.git", folder.replace('/', "-"), option.unwrap_or("seen"));
+        let name = format!(
+            "{}-{}.git",
+            folder.replace('/', "-"),
+            option.unwrap_or("seen")
+        );
         let server = lab.bare(&name, &[]);
         // Gitea's own dispatcher, which is none of our business.
         fs::create_dir_all(server.path.join(folder)).unwrap();
@@ -141,7 +148,10 @@ fn each_server_has_its_own_place() {
         more.extend(option.iter().flat_map(|server| ["--server", server]));
         let out = hook("install", &server.path, &more);
         assert_eq!(out.status, 0, "{out:#?}");
-        for file in [place.to_owned(), place.replace("pre-receive", "post-receive")] {
+        for file in [
+            place.to_owned(),
+            place.replace("pre-receive", "post-receive"),
+        ] {
             let mode = fs::metadata(server.path.join(&file)).unwrap().permissions();
             assert_eq!(mode.mode() & 0o777, 0o755, "{file}");
         }

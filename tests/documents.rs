@@ -1,0 +1,176 @@
+//! Every published case of a signed document through the library: verdict, family, trust, status and digest.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use acx_registry::document::{
+    DependencyStatus, Judgement, Kind, Settings, dependencies, dependency_findings, judge,
+};
+use acx_registry::finding::Severity;
+use acx_registry::model::{Digest, Timestamp};
+use acx_registry::policy::TrustRegistry;
+use proptest::prelude::*;
+use serde_json::Value;
+use support::registry::{read_json, shared};
+
+fn now() -> Timestamp {
+    Timestamp::try_from("2026-12-01T00:00:00Z").unwrap()
+}
+
+fn kind(case: &Value) -> Kind {
+    match case["type"].as_str().unwrap() {
+        "workflow" => Kind::Workflow,
+        "agent-graph" => Kind::AgentGraph,
+        other => panic!("{other}"),
+    }
+}
+
+fn run(kind: Kind, path: Option<&str>, bytes: &[u8], trust: &TrustRegistry) -> Judgement {
+    let now = now();
+    let settings = Settings {
+        trust,
+        now: &now,
+        publication: true,
+    };
+    judge(kind, "document", path, bytes, settings)
+}
+
+fn errors(judgement: &Judgement) -> Vec<(&'static str, &'static str)> {
+    let all = judgement.findings.iter();
+    all.filter(|f| f.severity == Severity::Error)
+        .map(|f| (f.family.as_str(), f.code))
+        .collect()
+}
+
+fn trust_registry(folder: &PathBuf) -> TrustRegistry {
+    let bytes = fs::read(folder.join("trust-registry.json")).unwrap();
+    TrustRegistry::parse(&bytes, &now()).unwrap()
+}
+
+#[test]
+fn each_case_is_judged_as_published() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let expected = read_json(&folder.join("expected.json"));
+    let cases = expected.as_array().unwrap();
+    assert_eq!(cases.len(), 94);
+    let (known, none) = (trust_registry(&folder), TrustRegistry::default());
+    let mut accepted: BTreeMap<[String; 3], Digest> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for case in cases {
+        let bytes = fs::read(folder.join(case["file"].as_str().unwrap())).unwrap();
+        let trust = if case.get("needs").is_some() {
+            &known
+        } else {
+            &none
+        };
+        let mut found = run(kind(case), case["path"].as_str(), &bytes, trust);
+        if let Some(document) = &found.accepted {
+            if document.kind() == Kind::Workflow {
+                accepted.insert(document.coordinate().map(str::to_owned), document.digest());
+            } else {
+                let resolved = dependencies(document.value(), |publisher, id, version| {
+                    accepted
+                        .get(&[publisher, id, version].map(str::to_owned))
+                        .copied()
+                });
+                found
+                    .findings
+                    .extend(dependency_findings("document", &resolved));
+                assert!(case["case"] != "graph-clean-full" || resolved.len() == 2);
+                assert!(
+                    resolved
+                        .iter()
+                        .all(|(_, s)| *s == DependencyStatus::Resolved)
+                        == (case["verdict"] == "accept")
+                );
+            }
+        }
+        let said = errors(&found);
+        let right = if case["verdict"] == "accept" {
+            said.is_empty()
+                && found.accepted.is_some()
+                && found.digest.map(|d| d.to_string()).as_deref() == case["digest"].as_str()
+        } else {
+            said.iter()
+                .any(|(family, _)| Some(*family) == case["family"].as_str())
+        };
+        let state =
+            |name: &str, value: Option<&str>| case.get(name).is_none_or(|v| v.as_str() == value);
+        let trusted = state("trust", found.trust.map(|t| t.as_str()))
+            && state("status", found.trust.map(|t| t.status()));
+        if !right || !trusted {
+            wrong.push(format!(
+                "{}: {:?} {:#?}",
+                case["case"], found.trust, found.findings
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+/// Whatever signed byte of a clean document is altered, it is refused.
+#[test]
+fn an_altered_byte_is_found() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let expected = read_json(&folder.join("expected.json"));
+    let clean = expected
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|c| c["verdict"] == "accept");
+    for case in clean {
+        let bytes = fs::read(folder.join(case["file"].as_str().unwrap())).unwrap();
+        let signed: Value = serde_json::from_slice(&bytes).unwrap();
+        proptest!(ProptestConfig::with_cases(24), |(at in 0..bytes.len(), bit in 0..8_u8)| {
+            let mut altered = bytes.clone();
+            altered[at] ^= 1 << bit;
+            // White space, and another spelling of the same value, is no other document.
+            let same = serde_json::from_slice::<Value>(&altered).is_ok_and(|value| value == signed);
+            let found = run(kind(case), None, &altered, &TrustRegistry::default());
+            let said = errors(&found);
+            prop_assert!(same || found.accepted.is_none() && !said.is_empty(), "{} byte {at}", case["case"]);
+        });
+    }
+}
+
+#[test]
+fn bad_bytes_are_refused_before_anything_is_made_of_them() {
+    let refused = |bytes: &[u8]| {
+        let found = run(Kind::Workflow, None, bytes, &TrustRegistry::default());
+        assert!(found.accepted.is_none() && found.digest.is_none());
+        assert_eq!(errors(&found), [("schema", "document-json")]);
+    };
+    refused(&vec![b' '; (1 << 20) + 1]);
+    refused(format!("{{\"a\":{}{}}}", "[".repeat(100), "]".repeat(100)).as_bytes());
+    for text in [
+        "{\"a\":1,\"a\":2}",
+        "{\"a\":\"\\ud800\"}",
+        "{\"a\":9007199254740992}",
+        "{\"a\":-9007199254740992}",
+        "{\"a\":123456789012345678901234567890}",
+        "\u{feff}{}",
+        "[]",
+        "null",
+        "",
+    ] {
+        refused(text.as_bytes());
+    }
+}
