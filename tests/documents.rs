@@ -18,6 +18,7 @@ use acx_registry::document::{
 use acx_registry::finding::Severity;
 use acx_registry::model::{Digest, Timestamp};
 use acx_registry::policy::TrustRegistry;
+use acx_registry::project::{Dependency, RegistryStatus, document_entry};
 use proptest::prelude::*;
 use serde_json::Value;
 use support::registry::{read_json, shared};
@@ -173,4 +174,71 @@ fn bad_bytes_are_refused_before_anything_is_made_of_them() {
     ] {
         refused(text.as_bytes());
     }
+}
+
+/// Both arrays of the index, in every field that is published; what this registry adds stands at the end.
+#[test]
+fn entries_are_as_published() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let cases = read_json(&folder.join("expected.json"));
+    let index = read_json(&folder.join("expected-index.json"));
+    let trust = trust_registry(&folder);
+    let mut compared = 0;
+    for case in cases.as_array().unwrap() {
+        if case["verdict"] != "accept" {
+            continue;
+        }
+        let bytes = fs::read(folder.join(case["file"].as_str().unwrap())).unwrap();
+        let path = case["path"].as_str().unwrap();
+        let document = run(kind(case), Some(path), &bytes, &trust)
+            .accepted
+            .unwrap();
+        let name = if kind(case) == Kind::Workflow {
+            "workflows"
+        } else {
+            "agentGraphs"
+        };
+        let entries = index[name].as_array().unwrap();
+        let expected = entries.iter().find(|e| e["path"] == path).unwrap();
+        let status: RegistryStatus =
+            serde_json::from_value(expected["registryStatus"].clone()).unwrap();
+        let latest = expected["latest"].as_bool().unwrap();
+        let entry = document_entry(
+            path,
+            &document,
+            &status,
+            latest,
+            |[publisher, id, version, digest]| {
+                let workflows = index["workflows"].as_array().unwrap();
+                let found = workflows.iter().find(|w| {
+                    w["publisher"] == publisher
+                        && w["id"] == id
+                        && w["version"] == version
+                        && w["digest"] == digest
+                })?;
+                Some(Dependency {
+                    path: found["path"].as_str()?.to_owned(),
+                    registry_status: found["registryStatus"]["status"].as_str()?.to_owned(),
+                })
+            },
+        );
+        let names = |value: &Value| {
+            value
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        for name in names(expected) {
+            assert_eq!(entry[&name], expected[&name], "{path} {name}");
+        }
+        let mut order = names(expected);
+        order.extend(["keyid", "signedAt", "sha256"].map(str::to_owned));
+        assert_eq!(names(&entry), order, "{path}");
+        compared += 1;
+    }
+    assert_eq!(compared, 10);
 }
