@@ -3,14 +3,16 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::indexing_slicing
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr
 )]
 
 mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use acx_registry::document::{
     DependencyStatus, Judgement, Kind, Settings, dependencies, dependency_findings, judge,
@@ -52,7 +54,7 @@ fn errors(judgement: &Judgement) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-fn trust_registry(folder: &PathBuf) -> TrustRegistry {
+fn trust_registry(folder: &Path) -> TrustRegistry {
     let bytes = fs::read(folder.join("trust-registry.json")).unwrap();
     TrustRegistry::parse(&bytes, &now()).unwrap()
 }
@@ -241,4 +243,131 @@ fn entries_are_as_published() {
         compared += 1;
     }
     assert_eq!(compared, 10);
+}
+
+/// Long chains, listed backwards, and conditions as deep as is allowed take no time that matters.
+#[test]
+fn large_documents_are_judged_in_time() {
+    let chain = |count: usize, last: &str| {
+        let node = |n: usize| format!(r#"{{"id":"a{n}","type":"gateway","gateway":"parallel"}}"#);
+        let edge = |n: usize| format!(r#"{{"from":"a{n}","to":"a{}"}}"#, n + 1);
+        let nodes: Vec<String> = (0..count).rev().map(node).collect();
+        let edges: Vec<String> = (0..count - 1).rev().map(edge).collect();
+        format!(
+            r#"{{"schemaVersion":"acx.cal/1","id":"chain","participants":[{{"alias":"b","bind":"slot","slot":{{"role":"r"}}}}],
+            "start":"a0","nodes":[{{"id":"z","type":"event","event":"{last}"}},{}],"edges":[{{"from":"a{}","to":"z"}},{}]}}"#,
+            nodes.join(","),
+            count - 1,
+            edges.join(",")
+        )
+    };
+    let draft = |text: &str| {
+        let now = now();
+        let trust = TrustRegistry::default();
+        let settings = Settings {
+            trust: &trust,
+            now: &now,
+            publication: false,
+        };
+        assert!(text.len() <= 1 << 20, "{}", text.len());
+        let begun = std::time::Instant::now();
+        let found = judge(Kind::Workflow, "chain", None, text.as_bytes(), settings);
+        let taken = begun.elapsed();
+        assert!(taken < std::time::Duration::from_secs(10), "{taken:?}");
+        found
+    };
+    assert_eq!(errors(&draft(&chain(11_000, "end"))), []);
+    // Without an end the workflow is refused once, and not for every node.
+    let found = draft(&chain(11_000, "handoff"));
+    assert_eq!(errors(&found), [("graph", "document-graph")]);
+}
+
+/// Sound but for one change; the change trips this rule, and no other rule of content. What is signed no longer holds, so
+/// the signature's own rule is left aside.
+#[test]
+fn each_change_trips_its_rule_alone() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let token = ["ghp_", &"a1B2".repeat(10)].concat();
+    let cases: Vec<(&str, &str, &str, Value)> = vec![
+        (
+            "workflow-clean-full.cal.json",
+            "document-schema",
+            "/start",
+            5.into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-graph",
+            "/start",
+            "nowhere".into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-profile",
+            "/license",
+            "see file".into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-secret",
+            "/nodes/1/action",
+            token.into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-private-name",
+            "/extensions/io.github.acme",
+            serde_json::json!({"a": [{"API-Key": 1}]}),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-private-name",
+            "/rac/1/okf",
+            serde_json::json!({"content": 1}),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-lineage",
+            "/lineage/note",
+            " ".into(),
+        ),
+        (
+            "graph-clean-full.agent-graph.json",
+            "document-schema",
+            "/routes/0/weight",
+            1.5.into(),
+        ),
+        (
+            "graph-clean-full.agent-graph.json",
+            "document-graph",
+            "/routes/0/expects/via",
+            "nowhere".into(),
+        ),
+    ];
+    for (file, code, pointer, change) in cases {
+        let bytes = fs::read(folder.join(file)).unwrap();
+        let mut value: Value = serde_json::from_slice(&bytes).unwrap();
+        *value.pointer_mut(pointer).unwrap() = change;
+        let kind = if file.contains("graph") {
+            Kind::AgentGraph
+        } else {
+            Kind::Workflow
+        };
+        let found = run(
+            kind,
+            None,
+            value.to_string().as_bytes(),
+            &TrustRegistry::default(),
+        );
+        let codes: std::collections::BTreeSet<&str> =
+            errors(&found).iter().map(|(_, code)| *code).collect();
+        assert_eq!(
+            codes,
+            [code, "document-integrity"].into(),
+            "{pointer}: {:#?}",
+            found.findings
+        );
+    }
 }
