@@ -8,7 +8,7 @@ pub static RULE: Rule = Rule {
     code: "document-signed-later",
     family: Family::Signature,
     level: Severity::Warning,
-    fixed: true,
+    fixed: false,
     scope: Scope::Registry,
     summary: "the signing time is after now",
     what: "`integrity.signedAt` against the run's time.",
