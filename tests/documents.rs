@@ -21,6 +21,7 @@ use acx_registry::finding::Severity;
 use acx_registry::model::{Digest, Timestamp};
 use acx_registry::policy::TrustRegistry;
 use acx_registry::project::{Dependency, RegistryStatus, document_entry};
+use acx_registry::schema::REGISTRY_INDEX;
 use proptest::prelude::*;
 use serde_json::Value;
 use support::registry::{read_json, shared};
@@ -240,6 +241,22 @@ fn entries_are_as_published() {
         let mut order = names(expected);
         order.extend(["keyid", "signedAt", "sha256"].map(str::to_owned));
         assert_eq!(names(&entry), order, "{path}");
+        // The schema of the index is closed for these entries.
+        let at = format!("/{name}/0");
+        let told = |entry: &Value| {
+            let index = serde_json::json!({name: [entry]});
+            let defects = REGISTRY_INDEX.defects(&index).into_iter();
+            defects
+                .filter(|(pointer, _)| pointer.starts_with(&at))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(&entry), [], "{path}");
+        let mut more = entry.clone();
+        more["more"] = 1.into();
+        assert_eq!(
+            told(&more).first().map(|(p, _)| p.clone()),
+            Some(format!("{at}/more"))
+        );
         compared += 1;
     }
     assert_eq!(compared, 10);
