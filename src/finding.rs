@@ -36,6 +36,16 @@ pub enum Family {
     History,
     /// The registry's own policy.
     Policy,
+    /// A signed document as JSON, and what its schema says.
+    Schema,
+    /// How parts of a document fit each other.
+    Graph,
+    /// What a document must have to be published.
+    Profile,
+    /// What a document was made from.
+    Lineage,
+    /// A document's path, publisher and dependencies.
+    Coordinate,
 }
 
 impl Family {
@@ -57,6 +67,11 @@ impl Family {
             Self::Registry => "registry",
             Self::History => "history",
             Self::Policy => "policy",
+            Self::Schema => "schema",
+            Self::Graph => "graph",
+            Self::Profile => "profile",
+            Self::Lineage => "lineage",
+            Self::Coordinate => "coordinate",
         }
     }
 }

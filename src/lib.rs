@@ -23,6 +23,7 @@ pub mod check;
 pub mod container;
 pub mod discover;
 pub mod disk;
+pub mod document;
 pub mod finding;
 pub mod git;
 pub mod keys;

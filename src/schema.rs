@@ -12,7 +12,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{PatternOptions, ValidationError, Validator};
 
 use crate::model::json::{member, shown};
-use crate::model::{Json, Timestamp, nearest};
+use crate::model::{Json, Timestamp, Version, nearest};
 
 /// Defects of one document that are listed.
 const LISTED: usize = 20;
@@ -47,6 +47,7 @@ macro_rules! schemas {
 }
 
 schemas! {
+    AGENT_GRAPH = "agent-graph.schema.json";
     CAPABILITY = "capability.schema.json";
     HARNESS = "harness.schema.json";
     LANCE_MEMORY = "lance-memory.schema.json";
@@ -56,13 +57,22 @@ schemas! {
     REGISTRY_INDEX = "registry-index.schema.json";
     REGISTRY_STATUS = "registry-status.schema.json";
     TRUST_REGISTRY = "trust-registry.schema.json";
+    WORKFLOW = "workflow.schema.json";
 }
 
 fn build(schema: &Json) -> Option<Validator> {
-    jsonschema::options()
+    let mut options = jsonschema::options();
+    for most in [100, 120, 160, 200, 500, 1000, 2000, 4000] {
+        options = options.with_format(format!("utf16-{most}"), move |text: &str| {
+            text.len() <= most || text.encode_utf16().count() <= most
+        });
+    }
+    options
         .with_draft(jsonschema::Draft::Draft202012)
         .with_pattern_options(PatternOptions::regex())
         .with_format("date-time", |text: &str| Timestamp::try_from(text).is_ok())
+        .with_format("semver", |text: &str| Version::try_from(text).is_ok())
+        .with_format("https-url", |text: &str| is_url(text, &["https://"]))
         .should_validate_formats(true)
         .build(schema)
         .ok()
@@ -169,6 +179,22 @@ impl Compiled {
         };
         defects.push((at, format!("expected {expected}, found {found}")));
     }
+}
+
+/// Whether a text is an absolute address of one of these schemes, with a host and without user info or white space.
+pub(crate) fn is_url(text: &str, schemes: &[&str]) -> bool {
+    let mut rest = schemes.iter().filter_map(|scheme| {
+        let head = text.get(..scheme.len())?;
+        head.eq_ignore_ascii_case(scheme)
+            .then(|| text.get(scheme.len()..))?
+    });
+    rest.next().is_some_and(|rest| {
+        let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+        let host = authority.split(':').next().unwrap_or_default();
+        !host.is_empty()
+            && !authority.contains('@')
+            && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+    })
 }
 
 /// What a keyword asks for, where the schema itself does not say it.

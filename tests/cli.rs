@@ -70,6 +70,11 @@ const FAMILIES: &[&str] = &[
     "registry",
     "history",
     "policy",
+    "schema",
+    "graph",
+    "profile",
+    "lineage",
+    "coordinate",
 ];
 
 fn finding(value: &Value, severity: &str) {

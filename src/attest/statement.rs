@@ -47,6 +47,21 @@ impl Statement {
     /// # Errors
     /// [`StatementError`] where the payload type, the type, the predicate type or the subject is another.
     pub fn of_envelope(envelope: &Envelope, predicate_type: &str) -> Result<Self, StatementError> {
+        Self::read(envelope, predicate_type, false)
+    }
+
+    /// As [`Statement::of_envelope`]; digests by other algorithms may stand beside the SHA-256.
+    ///
+    /// # Errors
+    /// [`StatementError`] as there.
+    pub fn of_open_envelope(
+        envelope: &Envelope,
+        predicate_type: &str,
+    ) -> Result<Self, StatementError> {
+        Self::read(envelope, predicate_type, true)
+    }
+
+    fn read(envelope: &Envelope, predicate_type: &str, open: bool) -> Result<Self, StatementError> {
         let error = |pointer, message: String| StatementError { pointer, message };
         if envelope.payload_type != PAYLOAD_TYPE {
             let found = shorten(&envelope.payload_type);
@@ -85,7 +100,7 @@ impl Statement {
         let digest = subject
             .get("digest")
             .and_then(Json::as_object)
-            .filter(|d| d.len() == 1)
+            .filter(|d| open || d.len() == 1)
             .and_then(|d| d.get("sha256"))
             .and_then(Json::as_str)
             .and_then(Digest::from_hex)

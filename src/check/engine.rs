@@ -104,7 +104,12 @@ pub fn check(path: &str, bytes: &[u8], settings: Settings<'_>) -> Result<Checked
                 | Family::SaveZone
                 | Family::Registry
                 | Family::History
-                | Family::Policy => false,
+                | Family::Policy
+                | Family::Schema
+                | Family::Graph
+                | Family::Profile
+                | Family::Lineage
+                | Family::Coordinate => false,
             }
     };
     let clean = !findings.iter().any(unclean);
@@ -155,7 +160,7 @@ fn run(path: &str, context: &Context<'_>, settings: Settings<'_>, findings: &mut
             }
             Check::Cartridge(run) => run(context, &mut Sink::new(rule, path, level, findings)),
             Check::Memory(_) | Check::Capability(_) => record_findings.push((rule, Vec::new())),
-            Check::Fault(_) | Check::Registry => {}
+            Check::Fault(_) | Check::Document(_) | Check::Registry => {}
         }
     }
     // One sink a rule for all records of the file, so that the count of what is left out is the file's.

@@ -33,6 +33,8 @@ pub enum Check {
     Memory(fn(&Context<'_>, &MemoryItem<'_>, &mut Sink<'_>)),
     /// Once a capability record.
     Capability(fn(&Context<'_>, &CapabilityItem<'_>, &mut Sink<'_>)),
+    /// The judgement of a signed document shows it.
+    Document(crate::document::IssueKind),
     /// The stage that walks or joins the registry reports it.
     Registry,
 }

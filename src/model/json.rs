@@ -61,6 +61,47 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
     })
 }
 
+/// As [`parse`], and refuses an integer literal beyond ±(2^53−1), which a double cannot hold for certain.
+///
+/// # Errors
+/// [`JsonError`] as there; [`JsonErrorKind::Syntax`] for such an integer.
+pub fn parse_interoperable(text: &[u8]) -> Result<Json, JsonError> {
+    const LARGEST: u64 = (1 << 53) - 1;
+    let value = parse(text)?;
+    let mut quoted = false;
+    let mut bytes = text.iter().enumerate();
+    let mut from = 0;
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\\' if quoted => {
+                bytes.next();
+            }
+            b'"' => quoted = !quoted,
+            b'0'..=b'9' if !quoted && at >= from => {
+                let rest = text.get(at..).unwrap_or_default();
+                let part =
+                    |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-');
+                let end = rest.iter().position(|b| !part(b)).unwrap_or(rest.len());
+                from = at + end;
+                let literal = rest.get(..end).unwrap_or_default();
+                if literal.iter().all(u8::is_ascii_digit) {
+                    let number = std::str::from_utf8(literal)
+                        .ok()
+                        .and_then(|digits| digits.parse::<u64>().ok());
+                    if number.is_none_or(|number| number > LARGEST) {
+                        return Err(JsonError {
+                            kind: JsonErrorKind::Syntax,
+                            message: format!("the integer at byte {at} is beyond 2^53-1"),
+                        });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(value)
+}
+
 /// The canonical form of a value by RFC 8785 (JCS).
 ///
 /// Cannot fail for a value that [`parse`] gave: such a value has string names and finite numbers only.

@@ -2,6 +2,7 @@
 //! no file, no clock.
 
 mod card;
+mod document;
 pub mod embed;
 mod entry;
 pub mod memories;
@@ -9,6 +10,7 @@ mod remember;
 mod template;
 
 pub use card::card;
+pub use document::{Dependency, document_entry};
 pub use entry::{
     Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus,
     VerificationState, entry,

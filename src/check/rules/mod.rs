@@ -25,6 +25,19 @@ mod container_not_sqlite;
 mod container_schema_object;
 mod container_too_large;
 mod container_value_type;
+mod document_coordinate;
+mod document_dependency;
+mod document_graph;
+mod document_integrity;
+mod document_json;
+mod document_key;
+mod document_lineage;
+mod document_private_name;
+mod document_profile;
+mod document_schema;
+mod document_secret;
+mod document_signed_later;
+mod document_unsigned;
 mod harness_json;
 mod harness_schema;
 mod history_branch;
@@ -139,6 +152,10 @@ pub const RULES: &[&Rule] = &[
     &integrity_skill_cache::RULE,
     &integrity_stowaway::RULE,
     &integrity_utf16_order::RULE,
+    &document_integrity::RULE,
+    &document_key::RULE,
+    &document_signed_later::RULE,
+    &document_unsigned::RULE,
     &signature_absent::RULE,
     &signature_compromised_key::RULE,
     &signature_envelope::RULE,
@@ -216,4 +233,13 @@ pub const RULES: &[&Rule] = &[
     &policy_lapsed::RULE,
     &policy_minimum_trust::RULE,
     &policy_waiver::RULE,
+    &document_json::RULE,
+    &document_schema::RULE,
+    &document_graph::RULE,
+    &document_private_name::RULE,
+    &document_profile::RULE,
+    &document_secret::RULE,
+    &document_lineage::RULE,
+    &document_coordinate::RULE,
+    &document_dependency::RULE,
 ];

@@ -77,7 +77,7 @@ fn findings(cartridge: &Cartridge) -> Vec<Finding> {
                 }
             }
             Check::Registry => {}
-            Check::Fault(_) | Check::Evidence(_) => {
+            Check::Fault(_) | Check::Evidence(_) | Check::Document(_) => {
                 panic!("{} is no content rule", rule.code)
             }
         }

@@ -1,0 +1,20 @@
+//! `document-coordinate`: the path or the publisher is not the document's.
+
+use crate::check::{Check, Rule, Scope};
+use crate::document::IssueKind;
+use crate::finding::{Family, Severity};
+
+pub static RULE: Rule = Rule {
+    code: "document-coordinate",
+    family: Family::Coordinate,
+    level: Severity::Error,
+    fixed: true,
+    scope: Scope::Registry,
+    summary: "the path or the publisher is not the document's",
+    what: "The path is made from the signed publisher, id and version; the publisher is of the plain form.",
+    why: "The path is how people and tools address a version.",
+    example: "`1.0.1.cal.json` with the version 1.0.0 in it.",
+    fix: "Move the file to the path of its coordinate.",
+    since: "0.1.0",
+    check: Check::Document(IssueKind::Coordinate),
+};

@@ -1,0 +1,311 @@
+//! The signature of a document, through the same envelope, statement and key code as every other signature.
+
+use super::{Issue, IssueKind, Kind, Settings, list, text};
+use crate::attest::{self, Envelope, PAYLOAD_TYPE, PublicKey, SignatureError, Statement};
+use crate::model::{
+    Digest, Json, KeyId, PublisherId, PublisherScope, Timestamp, json::shown, shorten,
+};
+
+/// What a document's signature is worth, from the worst to the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DocumentTrust {
+    /// The signature does not hold, or the trust registry speaks against the key.
+    Tampered,
+    /// No `integrity`.
+    Unsigned,
+    /// The key is known and not eligible.
+    PortableWarning,
+    /// The signature holds, and the trust registry does not know the key.
+    Portable,
+    /// The key is known and eligible.
+    Trusted,
+}
+
+impl DocumentTrust {
+    /// The trust value's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tampered => "tampered",
+            Self::Unsigned => "unsigned",
+            Self::PortableWarning | Self::Portable => "portable",
+            Self::Trusted => "trusted",
+        }
+    }
+
+    /// The status that goes with it: invalid, warning or verified.
+    pub fn status(self) -> &'static str {
+        match self {
+            Self::Tampered => "invalid",
+            Self::Unsigned | Self::PortableWarning => "warning",
+            Self::Portable | Self::Trusted => "verified",
+        }
+    }
+}
+
+/// The facts of a signature that verified.
+#[derive(Debug, Clone)]
+pub struct Signed {
+    /// Whose document it is.
+    pub publisher: String,
+    /// The signer's key.
+    pub keyid: KeyId,
+    /// When it was signed, by the signer's word.
+    pub signed_at: Timestamp,
+}
+
+const MEMBERS: [&str; 7] = [
+    "schemaVersion",
+    "digest",
+    "publisherId",
+    "keyid",
+    "publicKeyPem",
+    "signedAt",
+    "envelope",
+];
+
+type Found = Result<Signed, (String, String)>;
+
+fn wrong<T>(pointer: &str, message: impl Into<String>) -> Result<T, (String, String)> {
+    Err((format!("/integrity{pointer}"), message.into()))
+}
+
+pub(super) fn check(
+    kind: Kind,
+    value: &Json,
+    digest: Digest,
+    settings: Settings<'_>,
+    issues: &mut Vec<Issue>,
+) -> (DocumentTrust, Option<Signed>) {
+    let Some(integrity) = value.get("integrity") else {
+        if settings.publication {
+            let message = "expected a signature, found none".to_owned();
+            issues.push((IssueKind::Unsigned, "/integrity".to_owned(), message));
+        }
+        return (DocumentTrust::Unsigned, None);
+    };
+    let signed = match verify(kind, value, integrity, digest, settings) {
+        Ok(signed) => signed,
+        Err((pointer, message)) => {
+            issues.push((IssueKind::Integrity, pointer, message));
+            return (DocumentTrust::Tampered, None);
+        }
+    };
+    if PublisherId::try_from(signed.publisher.as_str()).is_err() {
+        let message = format!(
+            "expected a publisher id of one path segment, found {:?}",
+            shorten(&signed.publisher)
+        );
+        issues.push((
+            IssueKind::Coordinate,
+            "/integrity/publisherId".to_owned(),
+            message,
+        ));
+    }
+    if settings.now.is_before(&signed.signed_at) {
+        let message = format!(
+            "signed at {}, which is after now ({})",
+            signed.signed_at, settings.now
+        );
+        issues.push((IssueKind::Future, "/integrity/signedAt".to_owned(), message));
+    }
+    let Some(entry) = settings.trust.get(&signed.keyid) else {
+        return (DocumentTrust::Portable, Some(signed));
+    };
+    let against = if entry.compromised() {
+        Some(format!(
+            "the signer's key {} is revoked: it was compromised",
+            signed.keyid
+        ))
+    } else if entry.publisher.as_str() != signed.publisher {
+        Some(format!(
+            "the trust registry gives the key {} to {}",
+            signed.keyid, entry.publisher
+        ))
+    } else {
+        None
+    };
+    if let Some(message) = against {
+        issues.push((IssueKind::Key, "/integrity/keyid".to_owned(), message));
+        return (DocumentTrust::Tampered, None);
+    }
+    let eligible = PublisherId::try_from(signed.publisher.as_str()).is_ok_and(|publisher| {
+        entry
+            .eligible(&publisher, Some(&signed.signed_at), settings.now)
+            .is_ok()
+    });
+    let trust = if eligible {
+        DocumentTrust::Trusted
+    } else {
+        DocumentTrust::PortableWarning
+    };
+    (trust, Some(signed))
+}
+
+fn verify(
+    kind: Kind,
+    value: &Json,
+    integrity: &Json,
+    digest: Digest,
+    settings: Settings<'_>,
+) -> Found {
+    let Some(members) = integrity.as_object() else {
+        return wrong(
+            "",
+            format!("expected an object, found {}", shown(integrity)),
+        );
+    };
+    if let Some(name) = members
+        .keys()
+        .find(|name| !MEMBERS.contains(&name.as_str()))
+    {
+        return wrong(
+            "",
+            format!("unknown field {:?}; no signature covers it", shorten(name)),
+        );
+    }
+    if let Some(name) = MEMBERS.iter().find(|name| !members.contains_key(**name)) {
+        return wrong(&format!("/{name}"), "the field is missing; sign again");
+    }
+    let (version, predicate_type, noun) = match kind {
+        Kind::Workflow => (
+            "acx.workflow-signature/1",
+            "https://acx.dev/attestation/workflow/v1",
+            "workflow",
+        ),
+        Kind::AgentGraph => (
+            "acx.agent-graph-signature/1",
+            "https://acx.dev/attestation/agent-graph/v1",
+            "agentGraph",
+        ),
+    };
+    let expect = |pointer: &str, found: Option<&Json>, expected: Json| {
+        if found == Some(&expected) {
+            return Ok(());
+        }
+        let found = found.map_or_else(|| "nothing".to_owned(), shown);
+        wrong(
+            pointer,
+            format!("expected {}, found {found}", shown(&expected)),
+        )
+    };
+    expect(
+        "/schemaVersion",
+        integrity.get("schemaVersion"),
+        version.into(),
+    )?;
+    expect(
+        "/digest",
+        integrity.get("digest"),
+        digest.to_string().into(),
+    )?;
+    let publisher = text(integrity, "publisherId");
+    if let Err(e) = PublisherScope::try_from(publisher) {
+        return wrong("/publisherId", e.to_string());
+    }
+    let signed_at = match Timestamp::try_from(text(integrity, "signedAt")) {
+        Ok(time) => time,
+        Err(e) => return wrong("/signedAt", e.to_string()),
+    };
+    let pem = text(integrity, "publicKeyPem");
+    if !pem.starts_with("-----BEGIN PUBLIC KEY-----")
+        || !pem.trim_end().ends_with("-----END PUBLIC KEY-----")
+    {
+        return wrong(
+            "/publicKeyPem",
+            "expected one block of a public key and nothing around it",
+        );
+    }
+    let key = match PublicKey::from_pem(pem) {
+        Ok(key) => key,
+        Err(e) => return wrong("/publicKeyPem", e.to_string()),
+    };
+    expect("/keyid", integrity.get("keyid"), key.id().as_str().into())?;
+    let envelope = match Envelope::of_json(integrity.get("envelope").unwrap_or(&Json::Null)) {
+        Ok(envelope) => envelope,
+        Err(e) => return wrong(&format!("/envelope{}", e.pointer), e.message),
+    };
+    if envelope.signatures.len() != 1 || envelope.payload_type != PAYLOAD_TYPE {
+        return wrong(
+            "/envelope",
+            format!("expected exactly one signature and the payload type {PAYLOAD_TYPE}"),
+        );
+    }
+    let known = settings.trust.get(key.id()).map(|entry| &entry.key);
+    match attest::verify(&envelope, known.unwrap_or(&key)) {
+        Ok(()) => {}
+        Err(SignatureError::OtherKey(named)) => {
+            return wrong(
+                "/envelope/signatures/0/keyid",
+                format!("expected {}, found {named}", key.id()),
+            );
+        }
+        Err(SignatureError::Invalid) => {
+            return wrong(
+                "/envelope/signatures/0/sig",
+                format!("{} did not sign this statement", key.id()),
+            );
+        }
+    }
+    let statement = match Statement::of_open_envelope(&envelope, predicate_type) {
+        Ok(statement) => statement,
+        Err(e) => return wrong(&format!("/envelope/payload{}", e.pointer), e.message),
+    };
+    let id = text(value, "id");
+    let version = value.get("version").and_then(Json::as_str);
+    let name = format!(
+        "urn:acx:{}:{id}@{}",
+        kind.as_str(),
+        version.unwrap_or("unversioned")
+    );
+    let at = |rest: &str| format!("/envelope/payload{rest}");
+    expect(
+        &at("/subject/0/name"),
+        Some(&statement.subject.name.clone().into()),
+        name.into(),
+    )?;
+    expect(
+        &at("/subject/0/digest/sha256"),
+        Some(&statement.subject.digest.hex().into()),
+        digest.hex().into(),
+    )?;
+    let count = |list_name: &str| Json::from(list(value, list_name).len());
+    let mut expected = vec![
+        (
+            "acxSchemaVersion".to_owned(),
+            value.get("schemaVersion").cloned().unwrap_or_default(),
+        ),
+        (format!("{noun}Id"), id.into()),
+        (format!("{noun}Version"), version.into()),
+        (format!("{noun}Digest"), digest.to_string().into()),
+        ("publisherId".to_owned(), publisher.into()),
+        ("signedAt".to_owned(), text(integrity, "signedAt").into()),
+    ];
+    let counts: &[(&str, &str)] = match kind {
+        Kind::Workflow => &[("participants", "participants"), ("nodes", "nodes")],
+        Kind::AgentGraph => &[
+            ("actors", "actors"),
+            ("knowledgeModules", "knowledge"),
+            ("routes", "routes"),
+            ("loops", "loops"),
+            ("convergencePoints", "convergence"),
+        ],
+    };
+    expected.extend(
+        counts
+            .iter()
+            .map(|(name, of)| ((*name).to_owned(), count(of))),
+    );
+    for (name, expected) in expected {
+        let found = statement.predicate.get(&name);
+        // `5` and `5.0` are one number.
+        let same_number = expected.is_number() && found.and_then(Json::as_f64) == expected.as_f64();
+        if !same_number {
+            expect(&at(&format!("/predicate/{name}")), found, expected)?;
+        }
+    }
+    Ok(Signed {
+        publisher: publisher.to_owned(),
+        keyid: key.id().clone(),
+        signed_at,
+    })
+}

@@ -1,0 +1,390 @@
+//! Every published case of a signed document through the library: verdict, family, trust, status and digest.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use acx_registry::document::{
+    DependencyStatus, Judgement, Kind, Settings, dependencies, dependency_findings, judge,
+};
+use acx_registry::finding::Severity;
+use acx_registry::model::{Digest, Timestamp};
+use acx_registry::policy::TrustRegistry;
+use acx_registry::project::{Dependency, RegistryStatus, document_entry};
+use acx_registry::schema::REGISTRY_INDEX;
+use proptest::prelude::*;
+use serde_json::Value;
+use support::registry::{read_json, shared};
+
+fn now() -> Timestamp {
+    Timestamp::try_from("2026-12-01T00:00:00Z").unwrap()
+}
+
+fn kind(case: &Value) -> Kind {
+    match case["type"].as_str().unwrap() {
+        "workflow" => Kind::Workflow,
+        "agent-graph" => Kind::AgentGraph,
+        other => panic!("{other}"),
+    }
+}
+
+fn run(kind: Kind, path: Option<&str>, bytes: &[u8], trust: &TrustRegistry) -> Judgement {
+    let now = now();
+    let settings = Settings {
+        trust,
+        now: &now,
+        publication: true,
+    };
+    judge(kind, "document", path, bytes, settings)
+}
+
+fn errors(judgement: &Judgement) -> Vec<(&'static str, &'static str)> {
+    let all = judgement.findings.iter();
+    all.filter(|f| f.severity == Severity::Error)
+        .map(|f| (f.family.as_str(), f.code))
+        .collect()
+}
+
+fn trust_registry(folder: &Path) -> TrustRegistry {
+    let bytes = fs::read(folder.join("trust-registry.json")).unwrap();
+    TrustRegistry::parse(&bytes, &now()).unwrap()
+}
+
+#[test]
+fn each_case_is_judged_as_published() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let expected = read_json(&folder.join("expected.json"));
+    let cases = expected.as_array().unwrap();
+    assert_eq!(cases.len(), 94);
+    let (known, none) = (trust_registry(&folder), TrustRegistry::default());
+    let mut accepted: BTreeMap<[String; 3], Digest> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for case in cases {
+        let bytes = fs::read(folder.join(case["file"].as_str().unwrap())).unwrap();
+        let trust = if case.get("needs").is_some() {
+            &known
+        } else {
+            &none
+        };
+        let mut found = run(kind(case), case["path"].as_str(), &bytes, trust);
+        if let Some(document) = &found.accepted {
+            if document.kind() == Kind::Workflow {
+                accepted.insert(document.coordinate().map(str::to_owned), document.digest());
+            } else {
+                let resolved = dependencies(document.value(), |publisher, id, version| {
+                    accepted
+                        .get(&[publisher, id, version].map(str::to_owned))
+                        .copied()
+                });
+                found
+                    .findings
+                    .extend(dependency_findings("document", &resolved));
+                assert!(case["case"] != "graph-clean-full" || resolved.len() == 2);
+                assert!(
+                    resolved
+                        .iter()
+                        .all(|(_, s)| *s == DependencyStatus::Resolved)
+                        == (case["verdict"] == "accept")
+                );
+            }
+        }
+        let said = errors(&found);
+        let right = if case["verdict"] == "accept" {
+            said.is_empty()
+                && found.accepted.is_some()
+                && found.digest.map(|d| d.to_string()).as_deref() == case["digest"].as_str()
+        } else {
+            said.iter()
+                .any(|(family, _)| Some(*family) == case["family"].as_str())
+        };
+        let state =
+            |name: &str, value: Option<&str>| case.get(name).is_none_or(|v| v.as_str() == value);
+        let trusted = state("trust", found.trust.map(|t| t.as_str()))
+            && state("status", found.trust.map(|t| t.status()));
+        if !right || !trusted {
+            wrong.push(format!(
+                "{}: {:?} {:#?}",
+                case["case"], found.trust, found.findings
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+/// Whatever signed byte of a clean document is altered, it is refused.
+#[test]
+fn an_altered_byte_is_found() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let expected = read_json(&folder.join("expected.json"));
+    let clean = expected
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|c| c["verdict"] == "accept");
+    for case in clean {
+        let bytes = fs::read(folder.join(case["file"].as_str().unwrap())).unwrap();
+        let signed: Value = serde_json::from_slice(&bytes).unwrap();
+        proptest!(ProptestConfig::with_cases(24), |(at in 0..bytes.len(), bit in 0..8_u8)| {
+            let mut altered = bytes.clone();
+            altered[at] ^= 1 << bit;
+            // White space, and another spelling of the same value, is no other document.
+            let same = serde_json::from_slice::<Value>(&altered).is_ok_and(|value| value == signed);
+            let found = run(kind(case), None, &altered, &TrustRegistry::default());
+            let said = errors(&found);
+            prop_assert!(same || found.accepted.is_none() && !said.is_empty(), "{} byte {at}", case["case"]);
+        });
+    }
+}
+
+#[test]
+fn bad_bytes_are_refused_before_anything_is_made_of_them() {
+    let refused = |bytes: &[u8]| {
+        let found = run(Kind::Workflow, None, bytes, &TrustRegistry::default());
+        assert!(found.accepted.is_none() && found.digest.is_none());
+        assert_eq!(errors(&found), [("schema", "document-json")]);
+    };
+    refused(&vec![b' '; (1 << 20) + 1]);
+    refused(format!("{{\"a\":{}{}}}", "[".repeat(100), "]".repeat(100)).as_bytes());
+    for text in [
+        "{\"a\":1,\"a\":2}",
+        "{\"a\":\"\\ud800\"}",
+        "{\"a\":9007199254740992}",
+        "{\"a\":-9007199254740992}",
+        "{\"a\":123456789012345678901234567890}",
+        "\u{feff}{}",
+        "[]",
+        "null",
+        "",
+    ] {
+        refused(text.as_bytes());
+    }
+}
+
+/// Both arrays of the index, in every field that is published; what this registry adds stands at the end.
+#[test]
+fn entries_are_as_published() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let cases = read_json(&folder.join("expected.json"));
+    let index = read_json(&folder.join("expected-index.json"));
+    let trust = trust_registry(&folder);
+    let mut compared = 0;
+    for case in cases.as_array().unwrap() {
+        if case["verdict"] != "accept" {
+            continue;
+        }
+        let bytes = fs::read(folder.join(case["file"].as_str().unwrap())).unwrap();
+        let path = case["path"].as_str().unwrap();
+        let document = run(kind(case), Some(path), &bytes, &trust)
+            .accepted
+            .unwrap();
+        let name = if kind(case) == Kind::Workflow {
+            "workflows"
+        } else {
+            "agentGraphs"
+        };
+        let entries = index[name].as_array().unwrap();
+        let expected = entries.iter().find(|e| e["path"] == path).unwrap();
+        let status: RegistryStatus =
+            serde_json::from_value(expected["registryStatus"].clone()).unwrap();
+        let latest = expected["latest"].as_bool().unwrap();
+        let entry = document_entry(
+            path,
+            &document,
+            &status,
+            latest,
+            |[publisher, id, version, digest]| {
+                let workflows = index["workflows"].as_array().unwrap();
+                let found = workflows.iter().find(|w| {
+                    w["publisher"] == publisher
+                        && w["id"] == id
+                        && w["version"] == version
+                        && w["digest"] == digest
+                })?;
+                Some(Dependency {
+                    path: found["path"].as_str()?.to_owned(),
+                    registry_status: found["registryStatus"]["status"].as_str()?.to_owned(),
+                })
+            },
+        );
+        let names = |value: &Value| {
+            value
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        for name in names(expected) {
+            assert_eq!(entry[&name], expected[&name], "{path} {name}");
+        }
+        let mut order = names(expected);
+        order.extend(["keyid", "signedAt", "sha256"].map(str::to_owned));
+        assert_eq!(names(&entry), order, "{path}");
+        // The schema of the index is closed for these entries.
+        let at = format!("/{name}/0");
+        let told = |entry: &Value| {
+            let index = serde_json::json!({name: [entry]});
+            let defects = REGISTRY_INDEX.defects(&index).into_iter();
+            defects
+                .filter(|(pointer, _)| pointer.starts_with(&at))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(&entry), [], "{path}");
+        let mut more = entry.clone();
+        more["more"] = 1.into();
+        assert_eq!(
+            told(&more).first().map(|(p, _)| p.clone()),
+            Some(format!("{at}/more"))
+        );
+        compared += 1;
+    }
+    assert_eq!(compared, 10);
+}
+
+/// Long chains, listed backwards, and conditions as deep as is allowed take no time that matters.
+#[test]
+fn large_documents_are_judged_in_time() {
+    let chain = |count: usize, last: &str| {
+        let node = |n: usize| format!(r#"{{"id":"a{n}","type":"gateway","gateway":"parallel"}}"#);
+        let edge = |n: usize| format!(r#"{{"from":"a{n}","to":"a{}"}}"#, n + 1);
+        let nodes: Vec<String> = (0..count).rev().map(node).collect();
+        let edges: Vec<String> = (0..count - 1).rev().map(edge).collect();
+        format!(
+            r#"{{"schemaVersion":"acx.cal/1","id":"chain","participants":[{{"alias":"b","bind":"slot","slot":{{"role":"r"}}}}],
+            "start":"a0","nodes":[{{"id":"z","type":"event","event":"{last}"}},{}],"edges":[{{"from":"a{}","to":"z"}},{}]}}"#,
+            nodes.join(","),
+            count - 1,
+            edges.join(",")
+        )
+    };
+    let draft = |text: &str| {
+        let now = now();
+        let trust = TrustRegistry::default();
+        let settings = Settings {
+            trust: &trust,
+            now: &now,
+            publication: false,
+        };
+        assert!(text.len() <= 1 << 20, "{}", text.len());
+        let begun = std::time::Instant::now();
+        let found = judge(Kind::Workflow, "chain", None, text.as_bytes(), settings);
+        let taken = begun.elapsed();
+        assert!(taken < std::time::Duration::from_secs(10), "{taken:?}");
+        found
+    };
+    assert_eq!(errors(&draft(&chain(11_000, "end"))), []);
+    // Without an end the workflow is refused once, and not for every node.
+    let found = draft(&chain(11_000, "handoff"));
+    assert_eq!(errors(&found), [("graph", "document-graph")]);
+}
+
+/// Sound but for one change; the change trips this rule, and no other rule of content. What is signed no longer holds, so
+/// the signature's own rule is left aside.
+#[test]
+fn each_change_trips_its_rule_alone() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let token = ["ghp_", &"a1B2".repeat(10)].concat();
+    let cases: Vec<(&str, &str, &str, Value)> = vec![
+        (
+            "workflow-clean-full.cal.json",
+            "document-schema",
+            "/start",
+            5.into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-graph",
+            "/start",
+            "nowhere".into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-profile",
+            "/license",
+            "see file".into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-secret",
+            "/nodes/1/action",
+            token.into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-private-name",
+            "/extensions/io.github.acme",
+            serde_json::json!({"a": [{"API-Key": 1}]}),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-private-name",
+            "/rac/1/okf",
+            serde_json::json!({"content": 1}),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-lineage",
+            "/lineage/note",
+            " ".into(),
+        ),
+        (
+            "graph-clean-full.agent-graph.json",
+            "document-schema",
+            "/routes/0/weight",
+            1.5.into(),
+        ),
+        (
+            "graph-clean-full.agent-graph.json",
+            "document-graph",
+            "/routes/0/expects/via",
+            "nowhere".into(),
+        ),
+    ];
+    for (file, code, pointer, change) in cases {
+        let bytes = fs::read(folder.join(file)).unwrap();
+        let mut value: Value = serde_json::from_slice(&bytes).unwrap();
+        *value.pointer_mut(pointer).unwrap() = change;
+        let kind = if file.contains("graph") {
+            Kind::AgentGraph
+        } else {
+            Kind::Workflow
+        };
+        let found = run(
+            kind,
+            None,
+            value.to_string().as_bytes(),
+            &TrustRegistry::default(),
+        );
+        let codes: std::collections::BTreeSet<&str> =
+            errors(&found).iter().map(|(_, code)| *code).collect();
+        assert_eq!(
+            codes,
+            [code, "document-integrity"].into(),
+            "{pointer}: {:#?}",
+            found.findings
+        );
+    }
+}
