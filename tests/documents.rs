@@ -129,6 +129,41 @@ fn each_case_is_judged_as_published() {
 }
 
 /// Whatever signed byte of a clean document is altered, it is refused.
+/// What `acx check` says of loose files; their place and what they depend on is for a registry to judge.
+#[test]
+#[cfg(unix)]
+fn check_says_the_same_of_files() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let expected = read_json(&folder.join("expected.json"));
+    let cases: Vec<&Value> = expected
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case.get("needs").is_none() && case["family"] != "coordinate")
+        .collect();
+    assert!(cases.len() > 60, "{}", cases.len());
+    let files: Vec<_> = cases
+        .iter()
+        .map(|case| folder.join(case["file"].as_str().unwrap()))
+        .collect();
+    let mut args = vec!["check", "--format", "json"];
+    args.extend(files.iter().map(|file| file.to_str().unwrap()));
+    let out = support::registry::TempRegistry::new()
+        .run_with(&args, &[("SOURCE_DATE_EPOCH", "1796083200")]);
+    assert_eq!(out.status, 1, "{}", out.stderr);
+    let report = out.json();
+    for (case, found) in cases.iter().zip(report["files"].as_array().unwrap()) {
+        assert_eq!(found["verdict"], case["verdict"], "{found:#}");
+        for fact in ["trust", "status"] {
+            if case.get(fact).is_some() {
+                assert_eq!(found[fact], case[fact], "{}: {found:#}", case["case"]);
+            }
+        }
+    }
+}
+
 #[test]
 fn an_altered_byte_is_found() {
     let Some(folder) = shared("documents") else {

@@ -170,7 +170,7 @@ fn every_format_is_as_it_was() {
         FileReport {
             path: "a.acx".to_owned(),
             verdict: Verdict::Accept,
-            trust: Some(Trust::Portable),
+            trust: Some("portable"),
             status: "warning",
             clean: true,
             findings: Vec::new(),

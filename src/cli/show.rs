@@ -154,7 +154,7 @@ fn origin(path: String, checked: Checked) -> FileReport {
         } else {
             Verdict::Accept
         },
-        trust,
+        trust: trust.map(Trust::as_str),
         status: trust.map_or("invalid", Trust::status),
         clean: checked.clean,
         findings,
@@ -168,7 +168,7 @@ fn human_verify(files: &[FileReport]) -> String {
         if files.len() > 1 {
             let _ = writeln!(out, "{}:", escape(&file.path));
         }
-        let trust = file.trust.map_or("unreadable", Trust::as_str);
+        let trust = file.trust.unwrap_or("unreadable");
         let _ = if file.verdict == Verdict::Unverifiable {
             writeln!(out, "status: UNVERIFIABLE  — {}", escape(&file.summary))
         } else {

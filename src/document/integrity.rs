@@ -32,6 +32,17 @@ impl DocumentTrust {
         }
     }
 
+    /// What that means, in one sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Tampered => "the signature does not hold, or its key may not sign this",
+            Self::Unsigned => "nobody signed it",
+            Self::PortableWarning => "signed by a registered key that is not eligible",
+            Self::Portable => "signed by a key that no registry vouches for",
+            Self::Trusted => "signed by a registered key of the publisher",
+        }
+    }
+
     /// The status that goes with it: invalid, warning or verified.
     pub fn status(self) -> &'static str {
         match self {

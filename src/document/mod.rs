@@ -40,6 +40,17 @@ impl Kind {
         }
     }
 
+    /// The document that a file of this name is to be.
+    pub fn of_name(name: &str) -> Option<Self> {
+        if name.ends_with(".cal.json") {
+            Some(Self::Workflow)
+        } else if name.ends_with(".agent-graph.json") {
+            Some(Self::AgentGraph)
+        } else {
+            None
+        }
+    }
+
     /// The path in a registry of the document with this coordinate.
     pub fn path(self, publisher: &str, id: &str, version: &str) -> String {
         match self {
@@ -172,15 +183,7 @@ pub fn judge(
     let mut issues = Vec::new();
     let value = match parse(bytes) {
         Ok(value) => value,
-        Err(message) => {
-            issues.push((IssueKind::Json, String::new(), message));
-            return Judgement {
-                accepted: None,
-                trust: None,
-                digest: None,
-                findings: findings(shown, &issues),
-            };
-        }
+        Err(message) => return unreadable(shown, message),
     };
     let before = issues.len();
     for (pointer, message) in kind.schema().defects(&value) {
@@ -241,6 +244,21 @@ pub fn judge(
         trust: Some(trust),
         digest: Some(digest),
         findings,
+    }
+}
+
+/// A document that is too large to be read at all.
+pub fn too_large(shown: &str, bytes: u64) -> Judgement {
+    let message = format!("expected at most {MAX_BYTES} bytes, found {bytes}");
+    unreadable(shown, message)
+}
+
+fn unreadable(shown: &str, message: String) -> Judgement {
+    Judgement {
+        accepted: None,
+        trust: None,
+        digest: None,
+        findings: findings(shown, &[(IssueKind::Json, String::new(), message)]),
     }
 }
 

@@ -9,6 +9,7 @@ use super::{RunError, judge, pool};
 use crate::check::Settings;
 use crate::container::Limits;
 use crate::disk::{self, ReadError};
+use crate::document;
 use crate::finding::Finding;
 use crate::lance::Dataset;
 use crate::model::Timestamp;
@@ -34,8 +35,35 @@ pub fn check_files(
     Ok(FilesReport::new(reports))
 }
 
+/// Judges a workflow or an Agent Graph, which is not in its place yet.
+fn check_document(
+    file: &Path,
+    path: String,
+    kind: document::Kind,
+    settings: Settings<'_>,
+) -> FileReport {
+    let bytes = match disk::read(file, document::MAX_BYTES as u64) {
+        Ok(bytes) => bytes,
+        Err(ReadError::TooLarge(bytes)) => {
+            let judgement = document::too_large(&path, bytes);
+            return FileReport::document(path, judgement);
+        }
+        Err(e) => return FileReport::unverifiable(path, format!("cannot be read: {e}")),
+    };
+    let settings = document::Settings {
+        trust: settings.trust,
+        now: settings.now,
+        publication: true,
+    };
+    let judgement = document::judge(kind, &path, None, &bytes, settings);
+    FileReport::document(path, judgement)
+}
+
 fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {
     let path = file.to_string_lossy().into_owned();
+    if let Some(kind) = document::Kind::of_name(&path) {
+        return check_document(file, path, kind, settings);
+    }
     let bytes = match disk::read(file, settings.policy.limits.file_bytes) {
         Ok(bytes) => bytes,
         Err(ReadError::TooLarge(bytes)) => {

@@ -131,8 +131,8 @@ fn heading(out: &mut String, file: &Seen<'_>, style: &Style) {
     let _ = match (file.verdict, file.trust) {
         (_, None) if note.is_empty() => writeln!(out),
         (Some(Verdict::Unverifiable), _) => writeln!(out, "  ({note})"),
-        (_, Some(trust)) if note.is_empty() => writeln!(out, "  ({})", trust.as_str()),
-        (_, Some(trust)) => writeln!(out, "  ({}: {note})", trust.as_str()),
+        (_, Some(trust)) if note.is_empty() => writeln!(out, "  ({})", trust),
+        (_, Some(trust)) => writeln!(out, "  ({}: {note})", trust),
         (_, None) => writeln!(out, "  (unreadable: {note})"),
     };
 }

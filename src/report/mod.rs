@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::document::{self, DocumentTrust};
 use crate::finding::{Finding, Severity};
 use crate::model::{Digest, Trust};
 use crate::verdict::Judgement;
@@ -53,8 +54,8 @@ pub struct FileReport {
     pub path: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// The trust value; null where the content could not be read.
-    pub trust: Option<Trust>,
+    /// The trust value's name; null where the content could not be read.
+    pub trust: Option<&'static str>,
     /// invalid, warning or verified.
     pub status: &'static str,
     /// Conforms to the format, whoever signed it.
@@ -77,11 +78,30 @@ impl FileReport {
         Self {
             path,
             verdict,
-            trust: judgement.trust,
+            trust: judgement.trust.map(Trust::as_str),
             status: judgement.status(),
             clean: judgement.clean,
             findings: judgement.findings,
             summary: judgement.summary,
+        }
+    }
+
+    /// What was found out about a workflow or an Agent Graph.
+    pub fn document(path: String, judgement: document::Judgement) -> Self {
+        let trust = judgement.trust;
+        let verdict = match judgement.accepted {
+            Some(_) => Verdict::Accept,
+            None => Verdict::Reject,
+        };
+        let summary = trust.map_or("the file cannot be read as a document", |t| t.sentence());
+        Self {
+            path,
+            verdict,
+            trust: trust.map(DocumentTrust::as_str),
+            status: trust.map_or("invalid", DocumentTrust::status),
+            clean: verdict == Verdict::Accept,
+            findings: judgement.findings,
+            summary: summary.to_owned(),
         }
     }
 

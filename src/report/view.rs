@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{Report, Verdict};
 use crate::finding::{Finding, Severity};
-use crate::model::Trust;
 
 /// One report, by file.
 pub(super) struct View<'a> {
@@ -28,7 +27,7 @@ pub(super) struct Seen<'a> {
     /// None for what is no cartridge and was not rejected.
     pub verdict: Option<Verdict>,
     /// The trust value, where the content could be read.
-    pub trust: Option<Trust>,
+    pub trust: Option<&'static str>,
     /// What explains the trust, or why the file is unverifiable.
     pub note: &'a str,
     /// Errors, then warnings.
@@ -69,7 +68,12 @@ impl<'a> View<'a> {
                     one.verdict = verdict.or(one.verdict);
                 };
                 for one in &report.accepted {
-                    seen(&one.path, Some(Verdict::Accept), Some(one.trust), "");
+                    seen(
+                        &one.path,
+                        Some(Verdict::Accept),
+                        Some(one.trust.as_str()),
+                        "",
+                    );
                 }
                 for one in &report.warnings {
                     seen(&one.location.path, None, None, "");
