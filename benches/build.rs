@@ -226,11 +226,7 @@ fn floor(root: &Path) -> u64 {
                 .prepare(&format!("SELECT * FROM \"{table}\""))
                 .expect("a statement");
             let columns = statement.column_count();
-            let names: Vec<String> = statement
-                .column_names()
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
+            let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let at = |name: &str| names.iter().position(|column| column == name);
             let archive = (table == "sqlar").then(|| (at("sz"), at("data")));
             let mut rows = statement.query([]).expect("rows");

@@ -62,6 +62,8 @@ pub fn publish(
         elapsed: Some(start.elapsed()),
         ..environment::style()
     };
+    // What is printed first is told even where a file cannot be written.
+    output::print(&report::render(report, global.report, &style)?);
     for Target { file, format } in &args.report {
         let style = Style {
             colour: false,
@@ -72,7 +74,6 @@ pub fn publish(
         disk::replace_unsynced(file, text.as_bytes())
             .map_err(|e| Failure(format!("--report {}: {e}", file.display())))?;
     }
-    output::print(&report::render(report, global.report, &style)?);
     if let Some(file) = environment::file_of("GITHUB_STEP_SUMMARY") {
         // The commands of a step share one summary.
         let there = file.metadata().map_or(0, |about| about.len());
