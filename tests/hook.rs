@@ -186,6 +186,51 @@ fn a_hook_that_would_not_run_or_would_be_others_too_is_not_installed() {
 }
 
 #[test]
+fn a_repository_with_a_work_tree_has_a_hook_too() {
+    let lab = Lab::new();
+    let server = lab.work("it's a server", &[]);
+    server.put("a", "b");
+    server.commit("First");
+    let clone = lab.clone_of(&server.path, "clone", &[]);
+    let linked = lab.at("linked");
+    server.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    for place in [&server.path, &linked] {
+        let out = hook("install", place, &[]);
+        assert_eq!(out.status, 0, "{out:#?}");
+        let file = server
+            .path
+            .canonicalize()
+            .unwrap()
+            .join(".git/hooks/pre-receive");
+        assert_eq!(out.stdout, format!("installed: {}\n", file.display()));
+    }
+    clone.git(&["checkout", "-q", "-b", "side"]);
+    clone.cartridge(&Builder::valid("io.github.acme", "build-smith", "1.0.0"));
+    clone.commit("Publish");
+    let out = clone.try_git(&["push", "origin", "side"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    server.put("acx-registry.toml", "[branches]\nguarded = [\"*\"]\n");
+    server.commit("Guard all");
+    clone.put(&GOOD.replace("1.0.0", "1.1.0"), "bad");
+    clone.commit("Bad");
+    let out = clone.try_git(&["push", "origin", "side"]);
+    assert_ne!(out.status, 0, "{out:#?}");
+    assert!(out.stderr.contains("container-not-sqlite"), "{out:#?}");
+}
+
+#[test]
+fn what_is_no_program_is_not_chained() {
+    let lab = Lab::new();
+    let server = lab.bare("server.git", &[]);
+    let file = server.path.join("hooks/pre-receive");
+    fs::create_dir_all(&file).unwrap();
+    let out = hook("install", &server.path, &["--chain"]);
+    assert_eq!(out.status, 2, "{out:#?}");
+    assert!(out.stderr.contains("expected a program"), "{out:#?}");
+    assert_eq!(files(&server.path.join("hooks")), ["pre-receive"]);
+}
+
+#[test]
 fn a_hook_without_its_program_accepts_nothing() {
     let lab = Lab::new();
     let server = lab.bare("server.git", &[]);

@@ -82,6 +82,12 @@ fn found(file: &Path) -> Result<Found, HookError> {
     Ok(if ours { Found::Ours } else { Found::Foreign })
 }
 
+/// The git folder that all work trees share, by its plain name.
+fn folder_of(repo: &Repo) -> Result<PathBuf, HookError> {
+    let folder = repo.common_dir();
+    folder.canonicalize().map_err(failed(&folder))
+}
+
 /// The kind of server, by the folders that it makes in each repository.
 pub fn server_of(git_dir: &Path) -> Server {
     if git_dir.join("custom_hooks").is_dir() {
@@ -155,7 +161,7 @@ pub fn install(
     program: &str,
     chain: bool,
 ) -> Result<PathBuf, HookError> {
-    let git_dir = repo.common_dir();
+    let git_dir = folder_of(repo)?;
     let elsewhere = repo
         .text_setting("core.hooksPath")
         .filter(|_| server != Server::Gitlab);
@@ -189,6 +195,12 @@ pub fn install(
             )));
         }
         Found::Foreign => {
+            if !file.is_file() {
+                return Err(HookError(format!(
+                    "{}: expected a program, found something that cannot be one; move it away first",
+                    file.display()
+                )));
+            }
             if kept.symlink_metadata().is_ok() {
                 return Err(HookError(format!(
                     "{}: a hook of an earlier installation is kept there; move it away first",
@@ -217,7 +229,7 @@ pub fn install(
 /// # Errors
 /// [`HookError`] where it cannot be removed.
 pub fn uninstall(repo: &Repo, server: Server, hook: Hook) -> Result<Option<PathBuf>, HookError> {
-    let file = place(&repo.common_dir(), server, hook);
+    let file = place(&folder_of(repo)?, server, hook);
     match found(&file)? {
         Found::Nothing | Found::Foreign => return Ok(None),
         Found::Ours => {}

@@ -88,7 +88,10 @@ impl Repo {
     pub fn open(at: &Path, folders: &ObjectFolders) -> Result<Self, GitError> {
         // Ownership decides what git would run for its configuration; nothing is run here.
         let options = gix::open::Options::default().with(Trust::Full);
-        let inner = gix::ThreadSafeRepository::open_opts(at, options)
+        // Git runs hooks in the git folder and calls it `.`, and only its whole name tells what it is.
+        let whole =
+            std::path::absolute(at).map_err(|e| GitError::new(format!("{}: {e}", at.display())))?;
+        let inner = gix::ThreadSafeRepository::open_opts(whole, options)
             .map_err(|e| GitError::new(format!("{}: {e}", at.display())))?;
         let local = inner.to_thread_local();
         let own = local.common_dir().join("objects");
