@@ -23,7 +23,7 @@ use acx_registry::policy::TrustRegistry;
 use acx_registry::project::{Dependency, RegistryStatus, document_entry};
 use acx_registry::schema::REGISTRY_INDEX;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::registry::{read_json, shared};
 
 fn now() -> Timestamp {
@@ -279,7 +279,7 @@ fn entries_are_as_published() {
         // The schema of the index is closed for these entries.
         let at = format!("/{name}/0");
         let told = |entry: &Value| {
-            let index = serde_json::json!({name: [entry]});
+            let index = json!({name: [entry]});
             let defects = REGISTRY_INDEX.defects(&index).into_iter();
             defects
                 .filter(|(pointer, _)| pointer.starts_with(&at))
@@ -365,19 +365,31 @@ fn each_change_trips_its_rule_alone() {
             "workflow-clean-full.cal.json",
             "document-secret",
             "/nodes/1/action",
-            token.into(),
+            token.clone().into(),
+        ),
+        (
+            "workflow-clean-full.cal.json",
+            "document-secret",
+            "/nodes/1/action",
+            support::keys::private_pem(&support::keys::seed(3)).into(),
+        ),
+        (
+            "graph-clean-full.agent-graph.json",
+            "document-secret",
+            "/description",
+            support::keys::private_pem(&support::keys::seed(3)).into(),
         ),
         (
             "workflow-clean-full.cal.json",
             "document-private-name",
             "/extensions/io.github.acme",
-            serde_json::json!({"a": [{"API-Key": 1}]}),
+            json!({"a": [{"API-Key": 1}]}),
         ),
         (
             "workflow-clean-full.cal.json",
             "document-private-name",
             "/rac/1/okf",
-            serde_json::json!({"content": 1}),
+            json!({"content": 1}),
         ),
         (
             "workflow-clean-full.cal.json",
@@ -402,24 +414,94 @@ fn each_change_trips_its_rule_alone() {
         let bytes = fs::read(folder.join(file)).unwrap();
         let mut value: Value = serde_json::from_slice(&bytes).unwrap();
         *value.pointer_mut(pointer).unwrap() = change;
-        let kind = if file.contains("graph") {
-            Kind::AgentGraph
-        } else {
-            Kind::Workflow
+        let kind = Kind::of_name(file).unwrap();
+        let judged = |value: &Value| {
+            let text = value.to_string();
+            run(kind, None, text.as_bytes(), &TrustRegistry::default())
         };
-        let found = run(
-            kind,
-            None,
-            value.to_string().as_bytes(),
-            &TrustRegistry::default(),
-        );
-        let codes: std::collections::BTreeSet<&str> =
-            errors(&found).iter().map(|(_, code)| *code).collect();
-        assert_eq!(
-            codes,
-            [code, "document-integrity"].into(),
-            "{pointer}: {:#?}",
-            found.findings
-        );
+        let codes = |found: &Judgement| -> Vec<&str> {
+            let all: std::collections::BTreeSet<&str> =
+                errors(found).iter().map(|(_, code)| *code).collect();
+            all.into_iter().collect()
+        };
+        let altered = codes(&judged(&value));
+        assert!(altered.contains(&"document-integrity"), "{pointer}");
+        sign(kind, &mut value);
+        let found = judged(&value);
+        assert_eq!(codes(&found), [code], "{pointer}: {:#?}", found.findings);
+        let shown = format!("{:?}", found.findings);
+        assert!(!shown.contains(&token), "{pointer}: {shown}");
     }
+}
+
+/// Signs a document as its own publisher, by the published rules alone.
+fn sign(kind: Kind, document: &mut Value) {
+    use support::keys;
+    let seed = keys::seed(77);
+    let integrity = document
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("integrity")
+        .unwrap();
+    let digest = keys::sha256(support::jcs::jcs(document).as_bytes());
+    let hex = digest.trim_start_matches("sha256:").to_owned();
+    let (publisher, signed_at) = (&integrity["publisherId"], &integrity["signedAt"]);
+    let count = |name: &str| document[name].as_array().map_or(0, Vec::len);
+    let (urn, word) = match kind {
+        Kind::Workflow => ("workflow", "workflow"),
+        Kind::AgentGraph => ("agent-graph", "agentGraph"),
+    };
+    let mut predicate = json!({
+        "acxSchemaVersion": document["schemaVersion"],
+        format!("{word}Id"): document["id"],
+        format!("{word}Version"): document["version"],
+        format!("{word}Digest"): format!("sha256:{hex}"),
+        "publisherId": publisher,
+        "signedAt": signed_at,
+    });
+    let counted: &[(&str, &str)] = match kind {
+        Kind::Workflow => &[("participants", "participants"), ("nodes", "nodes")],
+        Kind::AgentGraph => &[
+            ("actors", "actors"),
+            ("knowledgeModules", "knowledge"),
+            ("routes", "routes"),
+            ("loops", "loops"),
+            ("convergencePoints", "convergence"),
+        ],
+    };
+    for (name, list) in counted {
+        predicate[*name] = count(list).into();
+    }
+    let text = |name: &str| document[name].as_str().unwrap();
+    let statement = support::jcs::jcs(&json!({
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{
+            "name": format!("urn:acx:{urn}:{}@{}", text("id"), text("version")),
+            "digest": {"sha256": hex},
+        }],
+        "predicateType": format!("https://acx.dev/attestation/{urn}/v1"),
+        "predicate": predicate,
+    }));
+    let payload_type = "application/vnd.in-toto+json";
+    let pae = format!(
+        "DSSEv1 {} {payload_type} {} {statement}",
+        payload_type.len(),
+        statement.len()
+    );
+    let public = keys::public(&seed);
+    let keyid = keys::keyid(&public);
+    let encode = |bytes: &[u8]| support::envelope::Base64::Standard.encode(bytes);
+    document["integrity"] = json!({
+        "schemaVersion": integrity["schemaVersion"],
+        "digest": format!("sha256:{hex}"),
+        "publisherId": publisher,
+        "keyid": keyid,
+        "publicKeyPem": keys::public_pem(&public),
+        "signedAt": signed_at,
+        "envelope": {
+            "payloadType": payload_type,
+            "payload": encode(statement.as_bytes()),
+            "signatures": [{"keyid": keyid, "sig": encode(&keys::sign(&seed, pae.as_bytes()))}],
+        },
+    });
 }
