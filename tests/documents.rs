@@ -505,3 +505,91 @@ fn sign(kind: Kind, document: &mut Value) {
         },
     });
 }
+
+/// Signing takes what the gate takes and nothing else, and gives the same bytes for the same document, key and time.
+#[test]
+#[cfg(unix)]
+fn what_is_signed_is_accepted() {
+    let Some(folder) = shared("documents") else {
+        return;
+    };
+    let registry = support::registry::TempRegistry::new();
+    let key = registry.key();
+    let acx = |args: &[&str]| registry.run_with(args, &[("SOURCE_DATE_EPOCH", "1796083200")]);
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let expected = read_json(&folder.join("expected.json"));
+    let clean = expected
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case["verdict"] == "accept");
+    let mut signed = 0;
+    for case in clean {
+        let name = case["file"].as_str().unwrap();
+        let word = if name.ends_with(".cal.json") {
+            "workflow"
+        } else {
+            "graph"
+        };
+        let bytes = fs::read(folder.join(name)).unwrap();
+        let mut draft: Value = serde_json::from_slice(&bytes).unwrap();
+        let integrity = draft
+            .as_object_mut()
+            .unwrap()
+            .shift_remove("integrity")
+            .unwrap();
+        let file = at(name);
+        fs::write(&file, draft.to_string()).unwrap();
+        let publisher = integrity["publisherId"].as_str().unwrap();
+
+        let out = acx(&[word, "lint", &file]);
+        assert_eq!(out.status, 0, "{out:#?}");
+        let out = acx(&[word, "lint", "--publish", &file, "--format", "json"]);
+        assert_eq!(out.status, 1, "{out:#?}");
+        assert_eq!(
+            out.json()["files"][0]["findings"][0]["code"],
+            "document-unsigned"
+        );
+        let out = acx(&[word, "digest", &file]);
+        assert_eq!(out.stdout.trim_end(), integrity["digest"].as_str().unwrap());
+
+        let (one, two) = (at("one.json"), at("two.json"));
+        for to in [&one, &two] {
+            let out = acx(&[
+                word,
+                "sign",
+                &file,
+                "--publisher",
+                publisher,
+                "--key",
+                &key,
+                "--out",
+                to,
+            ]);
+            assert_eq!(out.status, 0, "{out:#?}");
+        }
+        assert_eq!(fs::read(&one).unwrap(), fs::read(&two).unwrap());
+        let out = acx(&[word, "sign", &file, "--publisher", publisher, "--key", &key]);
+        assert_eq!(out.status, 0, "{out:#?}");
+        assert_eq!(fs::read(&file).unwrap(), fs::read(&one).unwrap());
+        // Signed again, it is what it was.
+        let out = acx(&[word, "sign", &file, "--publisher", publisher, "--key", &key]);
+        assert_eq!(out.status, 0, "{out:#?}");
+        assert_eq!(fs::read(&file).unwrap(), fs::read(&one).unwrap());
+        let out = acx(&["check", &file, "--format", "json"]);
+        assert_eq!(out.status, 0, "{out:#?}");
+        assert_eq!(out.json()["files"][0]["trust"], "portable");
+
+        // What a registry would refuse is not signed, and stays as it is.
+        draft["description"] = support::keys::private_pem(&support::keys::seed(3)).into();
+        fs::write(&file, draft.to_string()).unwrap();
+        let out = acx(&[word, "sign", &file, "--publisher", publisher, "--key", &key]);
+        assert_eq!(out.status, 1, "{out:#?}");
+        assert!(out.stdout.contains("document-secret"), "{out:#?}");
+        assert!(!out.stdout.contains("BEGIN PRIVATE"), "{out:#?}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), draft.to_string());
+        signed += 1;
+    }
+    assert!(signed > 5, "{signed}");
+}

@@ -2,6 +2,7 @@
 //! environment and randomness.
 
 mod build;
+mod document;
 mod environment;
 mod explain;
 mod export;
@@ -29,6 +30,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use acx_registry::disk;
+use acx_registry::document::Kind;
 use acx_registry::model::Timestamp;
 use acx_registry::policy::TrustRegistry;
 use acx_registry::report::FAILED;
@@ -151,6 +153,12 @@ enum Command {
     Export(export::Args),
     /// Strip a cartridge to its ROM zone, and prove that what was signed is unchanged
     Strip(strip::Args),
+    /// Lint, sign and digest workflows (`*.cal.json`)
+    #[command(subcommand)]
+    Workflow(document::Command),
+    /// Lint, sign and digest Agent Graphs (`*.agent-graph.json`)
+    #[command(subcommand)]
+    Graph(document::Command),
     /// Explain a finding's code
     Explain(explain::Args),
     /// Make and show signing keys
@@ -200,6 +208,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             | Command::PreReceive(_)
             | Command::Check(_)
             | Command::Verify(_)
+            | Command::Workflow(document::Command::Lint { .. })
+            | Command::Graph(document::Command::Lint { .. })
     );
     if !is_report && !matches!(cli.global.format, AnyFormat::Human | AnyFormat::Json) {
         output::error(
@@ -228,6 +238,8 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Publish(args) => publish::run(args, global),
         Command::Export(args) => export::run(args, global),
         Command::Strip(args) => strip::run(args, global),
+        Command::Workflow(command) => document::run(command, Kind::Workflow, global),
+        Command::Graph(command) => document::run(command, Kind::AgentGraph, global),
         Command::Explain(args) => explain::run(args, global),
         Command::Key(command) => keys::run(command, global),
         Command::Completions { shell } => {

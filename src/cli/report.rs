@@ -21,6 +21,13 @@ pub struct ReportArgs {
     report: Vec<Target>,
 }
 
+impl ReportArgs {
+    /// Nowhere but to standard output.
+    pub fn none() -> Self {
+        Self { report: Vec::new() }
+    }
+}
+
 /// One file to write.
 #[derive(Clone)]
 struct Target {

@@ -1,7 +1,11 @@
 //! The signature of a document, through the same envelope, statement and key code as every other signature.
 
-use super::{Issue, IssueKind, Kind, Settings, list, text};
-use crate::attest::{self, Envelope, PAYLOAD_TYPE, PublicKey, SignatureError, Statement};
+use serde_json::json;
+
+use super::{Issue, IssueKind, Kind, Settings, content_digest, list, text};
+use crate::attest::{
+    self, Envelope, PAYLOAD_TYPE, PrivateKey, PublicKey, SignatureError, Statement, Subject,
+};
 use crate::model::{
     Digest, Json, KeyId, PublisherId, PublisherScope, Timestamp, json::shown, shorten,
 };
@@ -152,6 +156,102 @@ pub(super) fn check(
     (trust, Some(signed))
 }
 
+/// `integrity.schemaVersion`
+fn signature_version(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Workflow => "acx.workflow-signature/1",
+        Kind::AgentGraph => "acx.agent-graph-signature/1",
+    }
+}
+
+fn predicate_type(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Workflow => "https://acx.dev/attestation/workflow/v1",
+        Kind::AgentGraph => "https://acx.dev/attestation/agent-graph/v1",
+    }
+}
+
+/// The name of what is signed; a draft may have no version.
+fn subject_name(kind: Kind, value: &Json) -> String {
+    format!(
+        "urn:acx:{}:{}@{}",
+        kind.as_str(),
+        text(value, "id"),
+        value
+            .get("version")
+            .and_then(Json::as_str)
+            .unwrap_or("unversioned")
+    )
+}
+
+/// What the statement's predicate says of a document.
+fn predicate(
+    kind: Kind,
+    value: &Json,
+    digest: Digest,
+    publisher: &str,
+    signed_at: &str,
+) -> Vec<(String, Json)> {
+    let noun = match kind {
+        Kind::Workflow => "workflow",
+        Kind::AgentGraph => "agentGraph",
+    };
+    let counts: &[(&str, &str)] = match kind {
+        Kind::Workflow => &[("participants", "participants"), ("nodes", "nodes")],
+        Kind::AgentGraph => &[
+            ("actors", "actors"),
+            ("knowledgeModules", "knowledge"),
+            ("routes", "routes"),
+            ("loops", "loops"),
+            ("convergencePoints", "convergence"),
+        ],
+    };
+    let version = value.get("version").and_then(Json::as_str);
+    let mut all = vec![
+        (
+            "acxSchemaVersion".to_owned(),
+            value.get("schemaVersion").cloned().unwrap_or_default(),
+        ),
+        (format!("{noun}Id"), text(value, "id").into()),
+        (format!("{noun}Version"), version.into()),
+        (format!("{noun}Digest"), digest.to_string().into()),
+        ("publisherId".to_owned(), publisher.into()),
+        ("signedAt".to_owned(), signed_at.into()),
+    ];
+    let counted = counts
+        .iter()
+        .map(|(name, of)| ((*name).to_owned(), list(value, of).len().into()));
+    all.extend(counted);
+    all
+}
+
+/// The member `integrity` of a document that has none: signed by this key, in the name of this publisher.
+pub(super) fn sign(
+    kind: Kind,
+    value: &Json,
+    publisher: &PublisherId,
+    key: &PrivateKey,
+    now: &Timestamp,
+) -> Json {
+    let digest = content_digest(value);
+    let predicate = predicate(kind, value, digest, publisher.as_str(), now.as_str());
+    let subject = Subject {
+        name: subject_name(kind, value),
+        digest,
+    };
+    let predicate = Json::Object(predicate.into_iter().collect());
+    let payload = Statement::payload(&subject, predicate_type(kind), &predicate);
+    json!({
+        "schemaVersion": signature_version(kind),
+        "digest": digest,
+        "publisherId": publisher.as_str(),
+        "keyid": key.public().id(),
+        "publicKeyPem": key.public().pem(),
+        "signedAt": now.as_str(),
+        "envelope": attest::sign(PAYLOAD_TYPE, &payload, key),
+    })
+}
+
 fn verify(
     kind: Kind,
     value: &Json,
@@ -177,18 +277,7 @@ fn verify(
     if let Some(name) = MEMBERS.iter().find(|name| !members.contains_key(**name)) {
         return wrong(&format!("/{name}"), "the field is missing; sign again");
     }
-    let (version, predicate_type, noun) = match kind {
-        Kind::Workflow => (
-            "acx.workflow-signature/1",
-            "https://acx.dev/attestation/workflow/v1",
-            "workflow",
-        ),
-        Kind::AgentGraph => (
-            "acx.agent-graph-signature/1",
-            "https://acx.dev/attestation/agent-graph/v1",
-            "agentGraph",
-        ),
-    };
+    let (version, predicate_type) = (signature_version(kind), predicate_type(kind));
     let expect = |pointer: &str, found: Option<&Json>, expected: Json| {
         if found == Some(&expected) {
             return Ok(());
@@ -261,13 +350,7 @@ fn verify(
         Ok(statement) => statement,
         Err(e) => return wrong(&format!("/envelope/payload{}", e.pointer), e.message),
     };
-    let id = text(value, "id");
-    let version = value.get("version").and_then(Json::as_str);
-    let name = format!(
-        "urn:acx:{}:{id}@{}",
-        kind.as_str(),
-        version.unwrap_or("unversioned")
-    );
+    let name = subject_name(kind, value);
     let at = |rest: &str| format!("/envelope/payload{rest}");
     expect(
         &at("/subject/0/name"),
@@ -279,33 +362,7 @@ fn verify(
         Some(&statement.subject.digest.hex().into()),
         digest.hex().into(),
     )?;
-    let count = |list_name: &str| Json::from(list(value, list_name).len());
-    let mut expected = vec![
-        (
-            "acxSchemaVersion".to_owned(),
-            value.get("schemaVersion").cloned().unwrap_or_default(),
-        ),
-        (format!("{noun}Id"), id.into()),
-        (format!("{noun}Version"), version.into()),
-        (format!("{noun}Digest"), digest.to_string().into()),
-        ("publisherId".to_owned(), publisher.into()),
-        ("signedAt".to_owned(), text(integrity, "signedAt").into()),
-    ];
-    let counts: &[(&str, &str)] = match kind {
-        Kind::Workflow => &[("participants", "participants"), ("nodes", "nodes")],
-        Kind::AgentGraph => &[
-            ("actors", "actors"),
-            ("knowledgeModules", "knowledge"),
-            ("routes", "routes"),
-            ("loops", "loops"),
-            ("convergencePoints", "convergence"),
-        ],
-    };
-    expected.extend(
-        counts
-            .iter()
-            .map(|(name, of)| ((*name).to_owned(), count(of))),
-    );
+    let expected = predicate(kind, value, digest, publisher, text(integrity, "signedAt"));
     for (name, expected) in expected {
         let found = statement.predicate.get(&name);
         // `5` and `5.0` are one number.

@@ -10,10 +10,11 @@ mod profile;
 mod scan;
 mod workflow;
 
+use crate::attest::PrivateKey;
 use crate::check::{Check, Place, RULES, Sink};
 use crate::finding::{Finding, Severity};
 use crate::model::json::{self, member};
-use crate::model::{Digest, Json, Timestamp};
+use crate::model::{Digest, Json, PublisherId, Timestamp};
 use crate::policy::TrustRegistry;
 use crate::schema::{AGENT_GRAPH, Schema, WORKFLOW};
 
@@ -244,6 +245,51 @@ pub fn judge(
         trust: Some(trust),
         digest: Some(digest),
         findings,
+    }
+}
+
+/// The digest that a signature of a document covers: of its canonical form without `integrity`.
+///
+/// # Errors
+/// A sentence where the bytes are no document.
+pub fn digest(bytes: &[u8]) -> Result<Digest, String> {
+    parse(bytes).map(|value| content_digest(&value))
+}
+
+/// Signs a document in the name of a publisher; a signature that it has is replaced. Gives the file: the document
+/// as it was, pretty-printed, `integrity` at its end; the same for the same document, key and time.
+///
+/// # Errors
+/// The judgement on what would have been signed, where a registry would refuse it.
+pub fn sign(
+    kind: Kind,
+    shown: &str,
+    bytes: &[u8],
+    publisher: &PublisherId,
+    key: &PrivateKey,
+    now: &Timestamp,
+) -> Result<Vec<u8>, Judgement> {
+    let mut value = parse(bytes).map_err(|message| unreadable(shown, message))?;
+    if let Some(members) = value.as_object_mut() {
+        members.shift_remove("integrity");
+    }
+    let integrity = integrity::sign(kind, &value, publisher, key, now);
+    if let Some(members) = value.as_object_mut() {
+        members.insert("integrity".to_owned(), integrity);
+    }
+    let mut file = serde_json::to_vec_pretty(&value)
+        .map_err(|e| unreadable(shown, format!("cannot be written: {e}")))?;
+    file.push(b'\n');
+    let settings = Settings {
+        trust: &TrustRegistry::default(),
+        now,
+        publication: true,
+    };
+    let judgement = judge(kind, shown, None, &file, settings);
+    if judgement.accepted.is_some() {
+        Ok(file)
+    } else {
+        Err(judgement)
     }
 }
 

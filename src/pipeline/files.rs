@@ -46,7 +46,7 @@ fn check_document(
         Ok(bytes) => bytes,
         Err(ReadError::TooLarge(bytes)) => {
             let judgement = document::too_large(&path, bytes);
-            return FileReport::document(path, judgement);
+            return FileReport::document(path, judgement, false);
         }
         Err(e) => return FileReport::unverifiable(path, format!("cannot be read: {e}")),
     };
@@ -56,7 +56,7 @@ fn check_document(
         publication: true,
     };
     let judgement = document::judge(kind, &path, None, &bytes, settings);
-    FileReport::document(path, judgement)
+    FileReport::document(path, judgement, false)
 }
 
 fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {

@@ -86,12 +86,15 @@ impl FileReport {
         }
     }
 
-    /// What was found out about a workflow or an Agent Graph.
-    pub fn document(path: String, judgement: document::Judgement) -> Self {
+    /// What was found out about a workflow or an Agent Graph; a draft may be unsigned.
+    pub fn document(path: String, judgement: document::Judgement, draft: bool) -> Self {
         let trust = judgement.trust;
-        let verdict = match judgement.accepted {
-            Some(_) => Verdict::Accept,
-            None => Verdict::Reject,
+        let sound = judgement.accepted.is_some()
+            || (draft && trust.is_some() && !has_error(&judgement.findings));
+        let verdict = if sound {
+            Verdict::Accept
+        } else {
+            Verdict::Reject
         };
         let summary = trust.map_or("the file cannot be read as a document", |t| t.sentence());
         Self {
