@@ -42,17 +42,26 @@ pub fn load(file: &Path) -> Result<PrivateKey, KeyFileError> {
     PrivateKey::from_pem(&text).map_err(|e| error(file, e))
 }
 
-/// Whether others than the owner may read the file; false where the system has no such notion.
+/// Whether others than the owner may read or change the file; false where the system has no such notion.
 pub fn is_exposed(file: &Path) -> bool {
+    has_mode(file, 0o077)
+}
+
+/// Whether everyone may read or change the file; false where the system has no such notion.
+pub fn is_public(file: &Path) -> bool {
+    has_mode(file, 0o007)
+}
+
+fn has_mode(file: &Path, bits: u32) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         file.metadata()
-            .is_ok_and(|m| m.permissions().mode() & 0o077 != 0)
+            .is_ok_and(|m| m.permissions().mode() & bits != 0)
     }
     #[cfg(not(unix))]
     {
-        let _ = file;
+        let _ = (file, bits);
         false
     }
 }

@@ -347,6 +347,7 @@ fn wrong_use_is_status_2_and_no_result() {
 fn pem_file(registry: &TempRegistry, name: &str, text: &str) -> String {
     let path = registry.home().join(name);
     fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
@@ -370,6 +371,7 @@ fn the_key_comes_from_the_option_then_the_environment_then_the_folder() {
     let option = pem_file(&registry, "option.pem", &option);
     fs::create_dir_all(folder_key(&registry).parent().unwrap()).unwrap();
     fs::write(folder_key(&registry), &folder).unwrap();
+    fs::set_permissions(folder_key(&registry), fs::Permissions::from_mode(0o600)).unwrap();
     let environment = [("ACX_INDEX_KEY", variable.as_str())];
     type Run<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], u8);
     let cases: [Run<'_>; 3] = [
@@ -383,12 +385,12 @@ fn the_key_comes_from_the_option_then_the_environment_then_the_folder() {
         assert_eq!(signer(&registry), keyid(seed));
         registry.remove("index.json");
     }
-    // Its folder may be set, and a key that others can read is said to be.
+    // Its folder may be set, and a key that the owner's group can read is said to be.
     let elsewhere = registry.home().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let file = elsewhere.join("local.registry.pem");
     fs::write(&file, keys::private_pem(&keys::seed(24))).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     let out = registry.run_with(
         &["build-index"],
         &[("ACX_KEY_DIR", elsewhere.to_str().unwrap())],
@@ -855,5 +857,23 @@ fn the_page_of_rules_is_the_one_that_is_printed() {
         let cells: Vec<&str> = line.split(" | ").collect();
         assert_eq!(cells.len(), 6, "{line}");
         assert!(cells.iter().all(|cell| cell.len() > 3), "{code}: {line}");
+    }
+}
+
+#[test]
+fn a_key_that_everyone_may_read_signs_nothing() {
+    let registry = with_fine();
+    let key = registry.key();
+    for (mode, status, said) in [
+        (0o644, 2, "everyone on this machine may read this key"),
+        (0o602, 2, "everyone on this machine may read this key"),
+        (0o640, 0, "can be read by others than its owner"),
+        (0o600, 0, ""),
+    ] {
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        let out = registry.run(&["build-index", "--resign", "--key", &key]);
+        assert_eq!(out.status, status, "{mode:o}: {out:#?}");
+        assert!(out.stderr.contains(said), "{mode:o}: {out:#?}");
+        assert_eq!(registry.at("index.json").exists(), status == 0, "{mode:o}");
     }
 }

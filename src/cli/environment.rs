@@ -144,9 +144,15 @@ pub fn key_file(registry_id: &str) -> Option<PathBuf> {
     key_folder().map(|folder| folder.join(format!("{registry_id}.pem")))
 }
 
-/// Reads a key file, and says so where others may read it too.
+/// Reads a key file, and says so where the owner's group may read it too. One that everyone may read is refused.
 pub fn load_key(file: &Path) -> Result<PrivateKey, Failure> {
     let key = keys::load(file)?;
+    if keys::is_public(file) {
+        return Err(Failure(format!(
+            "{}: everyone on this machine may read this key: run `chmod 600` on it, and make another one if somebody has",
+            file.display()
+        )));
+    }
     if keys::is_exposed(file) {
         output::error(&format!(
             "warning: {} can be read by others than its owner; run `chmod 600` on it\n",
