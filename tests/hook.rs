@@ -231,6 +231,32 @@ fn what_is_no_program_is_not_chained() {
 }
 
 #[test]
+fn nothing_is_installed_by_halves() {
+    let lab = Lab::new();
+    let server = lab.bare("server.git", &[]);
+    program(&server.path.join("hooks/post-receive"), "#!/bin/sh\n");
+    let out = hook("install", &server.path, &["--post-receive"]);
+    assert_eq!(out.status, 2, "{out:#?}");
+    assert_eq!(files(&server.path.join("hooks")), ["post-receive"]);
+
+    // Git runs no hook that is no program, so it is not made to run either.
+    let server = lab.bare("sample.git", &[]);
+    let file = server.path.join("hooks/pre-receive");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, "#!/bin/sh\nexit 1\n").unwrap();
+    let out = hook("install", &server.path, &["--chain"]);
+    assert_eq!(out.status, 2, "{out:#?}");
+    assert!(out.stderr.contains("expected a program"), "{out:#?}");
+
+    // Where the server runs every file of a folder, one that is kept beside ours would run twice.
+    let server = lab.bare("gitea.git", &[]);
+    program(&server.path.join("hooks/pre-receive.d/acx"), "#!/bin/sh\n");
+    let out = hook("install", &server.path, &["--chain"]);
+    assert_eq!(out.status, 2, "{out:#?}");
+    assert_eq!(files(&server.path.join("hooks/pre-receive.d")), ["acx"]);
+}
+
+#[test]
 fn a_hook_without_its_program_accepts_nothing() {
     let lab = Lab::new();
     let server = lab.bare("server.git", &[]);

@@ -635,3 +635,46 @@ fn a_terminal_gets_colours_its_own_width_and_a_bar() {
     let dumb = on_a_terminal(&registry, 60, "TERM=dumb", "");
     assert!(!dumb.contains('\u{1b}'), "{dumb}");
 }
+
+#[test]
+fn a_report_never_takes_the_place_of_a_registrys_files_or_outlives_its_run() {
+    let registry = mixed();
+    registry.build_index(&[]);
+    let index = registry.index_bytes();
+    for file in [
+        "index.json",
+        "INDEX.json",
+        "./trust-registry.json",
+        "x/status.json",
+        "cartridges/a.md",
+        "a/b.lance/x.txt",
+    ] {
+        let out = registry.run(&["build-index", "--dry-run", "--report", file]);
+        assert_eq!(out.status, 2, "{file}: {out:#?}");
+        assert!(out.stderr.contains("own files"), "{file}: {out:#?}");
+    }
+    assert_eq!(registry.index_bytes(), index);
+
+    // What could not be written is known before anything is done.
+    registry.cartridge(&Builder::valid("io.github.acme", "other", "1.0.0"));
+    let out = registry.run(&["build-index", "--report", "/nowhere/x.md"]);
+    assert_eq!(out.status, 2, "{out:#?}");
+    assert_eq!(registry.index_bytes(), index);
+
+    // A run that fails leaves no report of an earlier one, and says so in the job.
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("old.xml");
+    fs::write(&old, "<testsuites/>").unwrap();
+    registry.put("index.json", "{}");
+    let out = registry.run(&[
+        "build-index",
+        "--format",
+        "github",
+        "--report",
+        old.to_str().unwrap(),
+    ]);
+    assert_eq!(out.status, 2, "{out:#?}");
+    assert!(!old.exists());
+    assert!(out.stdout.starts_with("::error title=acx::"), "{out:#?}");
+    assert_eq!(out.stdout.lines().count(), 1, "{out:#?}");
+}

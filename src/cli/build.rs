@@ -42,6 +42,7 @@ pub struct HistoryArgs {
 /// `acx check-history`
 pub fn check_history(args: HistoryArgs, global: Global) -> Result<u8, Failure> {
     let start = Instant::now();
+    args.report.prepare()?;
     let now = environment::now()?;
     let commit = RevisionArgs {
         rev: Some(args.head),
@@ -185,6 +186,7 @@ enum OnReject {
 
 pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     let begun = Instant::now();
+    args.report.prepare()?;
     let now = environment::now()?;
     let mode = match (args.check, args.dry_run) {
         (true, _) => Mode::Check,

@@ -60,6 +60,7 @@ pub fn run(command: Command, kind: Kind, global: Global) -> Result<u8, Failure> 
             trust_registry: trust,
             report,
         } => {
+            report.prepare()?;
             let trust = trust_registry(trust.as_deref(), &now)?;
             let settings = Settings {
                 trust: &trust,

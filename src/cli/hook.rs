@@ -76,17 +76,12 @@ pub fn run(command: Command, global: Global) -> Result<u8, Failure> {
         } => {
             let (repo, server) = place.open()?;
             let program = word_of(program.as_deref())?;
-            let mut files = vec![hooks::install(
-                &repo,
-                server,
-                Hook::PreReceive,
-                &program,
-                chain,
-            )?];
-            if post_receive {
-                let hook = Hook::PostReceive;
-                files.push(hooks::install(&repo, server, hook, &program, chain)?);
-            }
+            let wanted: &[Hook] = if post_receive {
+                &[Hook::PreReceive, Hook::PostReceive]
+            } else {
+                &[Hook::PreReceive]
+            };
+            let files = hooks::install(&repo, server, wanted, &program, chain)?;
             ("installed", files)
         }
         Command::Uninstall { place } => {

@@ -254,6 +254,9 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Ok(_) if output::is_lost() => ExitCode::from(FAILED),
         Ok(status) => ExitCode::from(status),
         Err(Failure(message)) => {
+            if global.report == report::Rendering::Github {
+                output::print(&acx_registry::report::github_failure(&message));
+            }
             output::error(&format!(
                 "error: {}\n",
                 acx_registry::report::escape(&message)

@@ -6,7 +6,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use acx_registry::discover::INDEX;
 use acx_registry::disk;
+use acx_registry::registry::{LEDGER_FILE, TRUST_FILE};
 pub use acx_registry::report::Format as Rendering;
 use acx_registry::report::{self, BuildReport, Report, SUMMARY_BYTES, Style};
 
@@ -22,6 +24,32 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
+    /// Makes sure, before anything is done, that the reports can be written, and that none of an earlier run is taken
+    /// for this one's.
+    pub fn prepare(&self) -> Result<(), Failure> {
+        for Target { file, .. } in &self.report {
+            let failed = |why: &str| Failure(format!("--report {}: {why}", file.display()));
+            match file.symlink_metadata() {
+                Ok(about) if !about.is_file() => {
+                    return Err(failed(
+                        "its place is taken by something that is no ordinary file",
+                    ));
+                }
+                Ok(_) => std::fs::remove_file(file).map_err(|e| failed(&e.to_string()))?,
+                Err(_) if disk::folder_of(file).is_dir() => {}
+                Err(_) => return Err(failed("its folder is not there")),
+            }
+        }
+        for variable in ["GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"] {
+            if let Some(file) = environment::file_of(variable)
+                && file.metadata().is_ok_and(|about| !about.is_file())
+            {
+                return Err(Failure(format!("{variable}: expected an ordinary file")));
+            }
+        }
+        Ok(())
+    }
+
     /// Nowhere but to standard output.
     pub fn none() -> Self {
         Self { report: Vec::new() }
@@ -48,10 +76,24 @@ fn target(text: &str) -> Result<Target, String> {
     .find(|(end, _)| text.ends_with(end))
     .map(|(_, format)| format)
     .ok_or("expected a name that ends with .sarif, .json, .xml, .md or .txt")?;
-    Ok(Target {
-        file: PathBuf::from(text),
-        format,
-    })
+    let file = PathBuf::from(text);
+    // By the name alone, wherever it is: a slip must not cost a registry its index or its keys.
+    let own = |part: &str| {
+        let part = part.to_ascii_lowercase();
+        part.ends_with(".lance")
+            || ["cartridges", "templates", "cals", "graphs"].contains(&part.as_str())
+    };
+    let name = file.file_name().unwrap_or_default().to_ascii_lowercase();
+    if [INDEX, TRUST_FILE, LEDGER_FILE]
+        .iter()
+        .any(|own| name == *own)
+        || file
+            .components()
+            .any(|part| part.as_os_str().to_str().is_some_and(own))
+    {
+        return Err("this is a place of a registry's own files; name another".to_owned());
+    }
+    Ok(Target { file, format })
 }
 
 /// Prints a report and writes its files.

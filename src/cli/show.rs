@@ -57,6 +57,7 @@ pub struct FileArgs {
 /// What a registry's gate would say.
 pub fn check(args: CheckArgs, global: Global) -> Result<u8, Failure> {
     let start = Instant::now();
+    args.report.prepare()?;
     let now = environment::now()?;
     let (policy, trust) = match &args.registry {
         Some(start) => {

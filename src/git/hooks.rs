@@ -148,19 +148,29 @@ fn script(program: &str, hook: Hook, chained: bool) -> String {
     )
 }
 
-/// Installs a hook, or installs it anew; gives its file. With `chain`, a foreign hook in its place is kept beside it and
-/// runs first: what it refuses is refused.
+/// A hook's place, looked at before anything is changed.
+struct Plan {
+    hook: Hook,
+    file: PathBuf,
+    /// Another hook is kept beside it and runs first.
+    chained: bool,
+    /// That is still to be done.
+    keep: bool,
+}
+
+/// Installs hooks, or installs them anew; gives their files. With `chain`, a foreign hook in a hook's place is kept
+/// beside it and runs first: what it refuses is refused.
 ///
 /// # Errors
-/// [`HookError`] where a foreign hook has the place, where the hook would not run, or where the file cannot be written;
-/// then the hooks are as they were.
+/// [`HookError`] where a foreign hook has a place, where a hook would not run, or where a file cannot be written. All
+/// places are looked at before the first is changed.
 pub fn install(
     repo: &Repo,
     server: Server,
-    hook: Hook,
+    hooks: &[Hook],
     program: &str,
     chain: bool,
-) -> Result<PathBuf, HookError> {
+) -> Result<Vec<PathBuf>, HookError> {
     let git_dir = folder_of(repo)?;
     let elsewhere = repo
         .text_setting("core.hooksPath")
@@ -170,11 +180,19 @@ pub fn install(
             "git runs no hook of this repository: its configuration says core.hooksPath = {elsewhere}; unset it first"
         )));
     }
-    let file = place(&git_dir, server, hook);
+    let plans: Vec<Plan> = hooks
+        .iter()
+        .map(|hook| plan(&git_dir, server, *hook, chain))
+        .collect::<Result<_, _>>()?;
+    plans.into_iter().map(|plan| put(plan, program)).collect()
+}
+
+fn plan(git_dir: &Path, server: Server, hook: Hook, chain: bool) -> Result<Plan, HookError> {
+    let file = place(git_dir, server, hook);
     let folder = disk::folder_of(&file);
     // A folder of hooks may be a link to one that other repositories share.
     for shared in [folder, disk::folder_of(folder)] {
-        if shared.starts_with(&git_dir)
+        if shared.starts_with(git_dir)
             && shared != git_dir
             && shared.symlink_metadata().is_ok_and(|about| !about.is_dir())
         {
@@ -185,43 +203,76 @@ pub fn install(
         }
     }
     let kept = before(&file);
-    let chained = match found(&file)? {
-        Found::Nothing => false,
-        Found::Ours => kept.symlink_metadata().is_ok(),
+    let refused = |place: &Path, why: &str| Err(HookError(format!("{}: {why}", place.display())));
+    let (chained, keep) = match found(&file)? {
+        Found::Nothing => (false, false),
+        Found::Ours => (kept.symlink_metadata().is_ok(), false),
+        Found::Foreign if server != Server::Git => {
+            return refused(
+                &file,
+                "another hook is there; the server runs every file of this folder, so name it otherwise",
+            );
+        }
         Found::Foreign if !chain => {
-            return Err(HookError(format!(
-                "{}: another hook is there; --chain keeps it, and it runs first",
-                file.display()
-            )));
+            return refused(
+                &file,
+                "another hook is there; --chain keeps it, and it runs first",
+            );
         }
-        Found::Foreign => {
-            if !file.is_file() {
-                return Err(HookError(format!(
-                    "{}: expected a program, found something that cannot be one; move it away first",
-                    file.display()
-                )));
-            }
-            if kept.symlink_metadata().is_ok() {
-                return Err(HookError(format!(
-                    "{}: a hook of an earlier installation is kept there; move it away first",
-                    kept.display()
-                )));
-            }
-            // A copy first: at no time is there no hook.
-            fs::hard_link(&file, &kept).map_err(failed(&kept))?;
-            true
+        Found::Foreign if !is_program(&file) => {
+            return refused(
+                &file,
+                "expected a program, found what git cannot run; move it away first",
+            );
         }
+        Found::Foreign if kept.symlink_metadata().is_ok() => {
+            return refused(
+                &kept,
+                "a hook of an earlier installation is kept there; move it away first",
+            );
+        }
+        Found::Foreign => (true, true),
     };
+    Ok(Plan {
+        hook,
+        file,
+        chained,
+        keep,
+    })
+}
+
+/// Whether git would run the file.
+fn is_program(file: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.metadata()
+            .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        file.is_file()
+    }
+}
+
+fn put(plan: Plan, program: &str) -> Result<PathBuf, HookError> {
+    let Plan { file, .. } = &plan;
+    let folder = disk::folder_of(file);
     fs::create_dir_all(folder).map_err(failed(folder))?;
-    let text = script(program, hook, chained);
-    let written = if chained && file.symlink_metadata().is_ok_and(|about| !about.is_file()) {
+    if plan.keep {
+        let kept = before(file);
+        // Another name first: at no time is there no hook.
+        fs::hard_link(file, &kept).map_err(failed(&kept))?;
+    }
+    let text = script(program, plan.hook, plan.chained);
+    let written = if plan.keep && file.is_symlink() {
         // A link was kept as it is; what takes its place is a file.
-        fs::remove_file(&file).and_then(|()| disk::replace_program(&file, text.as_bytes()))
+        fs::remove_file(file).and_then(|()| disk::replace_program(file, text.as_bytes()))
     } else {
-        disk::replace_program(&file, text.as_bytes())
+        disk::replace_program(file, text.as_bytes())
     };
-    written.map_err(failed(&file))?;
-    Ok(file)
+    written.map_err(failed(file))?;
+    Ok(plan.file)
 }
 
 /// Takes a hook of ours out, and puts back what was there before; gives its file, or nothing where there was none.

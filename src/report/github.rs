@@ -57,6 +57,11 @@ pub(super) fn render(report: &Report<'_>, style: &Style) -> String {
     out
 }
 
+/// The annotation of a run that failed.
+pub fn github_failure(message: &str) -> String {
+    annotation("error", None, "acx", &[escape(message)])
+}
+
 /// The findings of one severity: the first of each file, then the second of each, and so on.
 fn in_turns<'a>(view: &View<'a>, wanted: Severity) -> impl Iterator<Item = &'a Finding> {
     let mut all: Vec<(usize, &Finding)> = view

@@ -21,6 +21,7 @@ use crate::model::{Digest, Trust};
 use crate::verdict::Judgement;
 
 pub use escape::{escape, markdown};
+pub use github::github_failure;
 pub use human::{human_file, human_findings, human_push};
 pub use json::text as json_text;
 pub use shell::shell_word;
