@@ -222,7 +222,7 @@ const BREAKS: &[(&str, Break)] = &[
     }),
     ("signed by another key", |registry| {
         let key = registry.home().join("other.pem");
-        fs::write(&key, keys::private_pem(&keys::seed(77))).unwrap();
+        keys::write_private(&key, &keys::seed(77));
         let path = key.to_str().unwrap();
         registry.remove("index.json");
         for _ in 0..3 {
@@ -293,7 +293,7 @@ fn a_pinned_key_may_hand_the_chain_to_another_pinned_key() {
     let (registry, [_, beta, _]) = published();
     let other = keys::seed(77);
     let key = registry.home().join("other.pem");
-    fs::write(&key, keys::private_pem(&other)).unwrap();
+    keys::write_private(&key, &other);
     let other = keys::keyid(&keys::public(&other));
     registry.policy(&format!(
         "[index]\nkeys = [\"{}\", \"{other}\"]\n",

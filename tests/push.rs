@@ -333,7 +333,7 @@ fn more_ways_around_the_index_and_the_policy_are_refused() {
     clone.commit("Publish");
     fs::remove_file(clone.path.join("index.json")).unwrap();
     let other = lab.at("other.key");
-    fs::write(&other, keys::private_pem(&keys::seed(44))).unwrap();
+    keys::write_private(&other, &keys::seed(44));
     let out = clone.acx(&["build-index", "--key", other.to_str().unwrap()]);
     assert_eq!(out.status, 0, "{out:#?}");
     clone.commit("Another signer");

@@ -38,6 +38,16 @@ pub fn public_pem(public: &[u8; 32]) -> String {
     pem("PUBLIC KEY", &spki(public))
 }
 
+/// Writes a private key's file, for its owner alone.
+pub fn write_private(file: &std::path::Path, seed: &[u8; 32]) {
+    std::fs::write(file, private_pem(seed)).expect("a new file");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+    }
+}
+
 /// The private key as PKCS#8 PEM.
 pub fn private_pem(seed: &[u8; 32]) -> String {
     const HEAD: [u8; 16] = [

@@ -297,12 +297,7 @@ impl TempRegistry {
     /// The path of a throwaway signing key outside the registry, mode 0600.
     pub fn key(&self) -> String {
         let path = self.folder.path().join("signing.key");
-        fs::write(&path, keys::private_pem(&keys::seed(INDEX_SEED))).expect("a new file");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("a mode");
-        }
+        keys::write_private(&path, &keys::seed(INDEX_SEED));
         path.to_str().expect("a UTF-8 path").to_owned()
     }
 
