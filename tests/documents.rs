@@ -10,10 +10,11 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use acx_registry::check::{Check, RULES};
 use acx_registry::document::{
     DependencyStatus, Judgement, Kind, Settings, dependencies, dependency_findings, judge,
 };
@@ -71,6 +72,7 @@ fn each_case_is_judged_as_published() {
     let (known, none) = (trust_registry(&folder), TrustRegistry::default());
     let mut accepted: BTreeMap<[String; 3], Digest> = BTreeMap::new();
     let mut wrong = Vec::new();
+    let mut tripped: BTreeSet<&str> = BTreeSet::new();
     for case in cases {
         let bytes = fs::read(folder.join(case["file"].as_str().unwrap())).unwrap();
         let trust = if case.get("needs").is_some() {
@@ -100,6 +102,7 @@ fn each_case_is_judged_as_published() {
                 );
             }
         }
+        tripped.extend(found.findings.iter().map(|f| f.code));
         let said = errors(&found);
         let right = if case["verdict"] == "accept" {
             said.is_empty()
@@ -126,6 +129,27 @@ fn each_case_is_judged_as_published() {
         wrong.len(),
         wrong.join("\n")
     );
+
+    // A clock that is ahead is a warning.
+    let bytes = fs::read(folder.join("workflow-clean-full.cal.json")).unwrap();
+    let early = Timestamp::try_from("2020-01-01T00:00:00Z").unwrap();
+    let settings = Settings {
+        trust: &none,
+        now: &early,
+        publication: true,
+    };
+    let found = judge(Kind::Workflow, "document", None, &bytes, settings);
+    assert!(found.accepted.is_some(), "{:#?}", found.findings);
+    let codes: Vec<&str> = found.findings.iter().map(|f| f.code).collect();
+    assert_eq!(codes, ["document-signed-later"]);
+    tripped.extend(codes);
+
+    let all: BTreeSet<&str> = RULES
+        .iter()
+        .filter(|rule| matches!(rule.check, Check::Document(_)))
+        .map(|rule| rule.code)
+        .collect();
+    assert_eq!(tripped, all, "each rule of documents is tripped by a case");
 }
 
 /// Whatever signed byte of a clean document is altered, it is refused.
@@ -261,7 +285,15 @@ fn entries_are_as_published() {
                     registry_status: found["registryStatus"]["status"].as_str()?.to_owned(),
                 })
             },
-        );
+        )
+        .unwrap();
+        if !expected["dependencies"]
+            .as_array()
+            .is_none_or(Vec::is_empty)
+        {
+            let nothing = document_entry(path, &document, &status, latest, |_| None);
+            assert!(nothing.is_none(), "{path}: what it pins is not there");
+        }
         let names = |value: &Value| {
             value
                 .as_object()
@@ -420,8 +452,7 @@ fn each_change_trips_its_rule_alone() {
             run(kind, None, text.as_bytes(), &TrustRegistry::default())
         };
         let codes = |found: &Judgement| -> Vec<&str> {
-            let all: std::collections::BTreeSet<&str> =
-                errors(found).iter().map(|(_, code)| *code).collect();
+            let all: BTreeSet<&str> = errors(found).iter().map(|(_, code)| *code).collect();
             all.into_iter().collect()
         };
         let altered = codes(&judged(&value));

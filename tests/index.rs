@@ -15,8 +15,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use acx_registry::model::{KeyId, Timestamp};
-use acx_registry::pipeline::{KeySource, Pins, verify_index};
+use acx_registry::pipeline::{Pins, verify_index};
 use acx_registry::publish;
+use acx_registry::publish::KeySource;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use support::cartridge::Builder;

@@ -364,6 +364,19 @@ fn hostile_texts_are_neutral_in_every_format() {
 }
 
 #[test]
+fn the_worst_that_is_said_of_a_path_is_shown() {
+    let mut report = fixture();
+    let path = report.unverifiable[0].path.clone();
+    let warning = finding("spec-count", Severity::Warning, "a count", at(&path));
+    report.warnings.push(warning);
+    let text = render(&report, Format::Human);
+    let line = format!(
+        "UNVERIFIABLE  {path}  (cannot be read: Input/output error)\n  warning[spec-count]: a count\n"
+    );
+    assert!(text.contains(&line), "{text}");
+}
+
+#[test]
 fn a_summary_stays_within_its_bound_and_counts_the_rest() {
     let mut report = fixture();
     for n in 0..20_000 {
@@ -647,6 +660,7 @@ fn a_report_never_takes_the_place_of_a_registrys_files_or_outlives_its_run() {
         "./trust-registry.json",
         "x/status.json",
         "cartridges/a.md",
+        ".git/a.json",
         "a/b.lance/x.txt",
     ] {
         let out = registry.run(&["build-index", "--dry-run", "--report", file]);

@@ -21,7 +21,7 @@ use std::process::Command;
 
 use acx_registry::attest::PrivateKey;
 use acx_registry::model::Timestamp;
-use acx_registry::pipeline::KeySource;
+use acx_registry::publish::KeySource;
 use acx_registry::publish::{self, Content, SignedIndex, Signing};
 use acx_registry::site::{self, Site};
 use serde_json::{Value, json};

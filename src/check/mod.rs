@@ -14,6 +14,8 @@ pub use engine::{Checked, Settings, check, rule};
 pub use evidence::{COVERED_KEYS, Evidence, Issue, IssueKind, PREDICATE_TYPE, Signed, gather};
 pub(crate) use evidence::{Manifests, is_meaningful, live_manifest, metadata_digest, origin};
 pub(crate) use rule::table;
-pub use rule::{CapabilityItem, Check, Context, MemoryItem, Place, Rule, Scope, Sink};
+pub use rule::{
+    CapabilityItem, Check, Context, DocumentIssue, MemoryItem, Place, Rule, Scope, Sink,
+};
 pub use rules::RULES;
 pub(crate) use rules::{capability_id, memory_fingerprint, skill_frontmatter};

@@ -20,6 +20,37 @@ pub enum Scope {
     Registry,
 }
 
+/// What the judgement of a workflow or an Agent Graph can find; each is the subject of one rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DocumentIssue {
+    /// Not interoperable JSON.
+    Json,
+    /// Against the schema.
+    Schema,
+    /// Parts do not fit each other.
+    Graph,
+    /// Not fit to be published.
+    Profile,
+    /// An open object has a member named for private content.
+    PrivateName,
+    /// Something has the look of a secret.
+    Secret,
+    /// What it was made from is malformed.
+    Lineage,
+    /// Not signed.
+    Unsigned,
+    /// The signature does not hold.
+    Integrity,
+    /// The trust registry speaks against the key.
+    Key,
+    /// Signed after now.
+    Future,
+    /// The path or the publisher is another.
+    Coordinate,
+    /// A pinned workflow is not there.
+    Dependency,
+}
+
 /// How a rule looks.
 #[derive(Clone, Copy)]
 pub enum Check {
@@ -34,7 +65,7 @@ pub enum Check {
     /// Once a capability record.
     Capability(fn(&Context<'_>, &CapabilityItem<'_>, &mut Sink<'_>)),
     /// The judgement of a signed document shows it.
-    Document(crate::document::IssueKind),
+    Document(DocumentIssue),
     /// The stage that walks or joins the registry reports it.
     Registry,
 }

@@ -81,7 +81,7 @@ fn target(text: &str) -> Result<Target, String> {
     let own = |part: &str| {
         let part = part.to_ascii_lowercase();
         part.ends_with(".lance")
-            || ["cartridges", "templates", "cals", "graphs"].contains(&part.as_str())
+            || [".git", "cartridges", "templates", "cals", "graphs"].contains(&part.as_str())
     };
     let name = file.file_name().unwrap_or_default().to_ascii_lowercase();
     if [INDEX, TRUST_FILE, LEDGER_FILE]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use acx_registry::pipeline::KeySource;
+use acx_registry::publish::KeySource;
 use acx_registry::report::{ACCEPTED, REJECTED, escape};
 use acx_registry::site::{self, Site};
 use serde_json::json;

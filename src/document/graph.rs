@@ -4,14 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::workflow::has_cycle;
-use super::{Issue, IssueKind, at, list, text, texts, unique};
+use super::{Issue, at, list, report, text, texts, unique};
 use crate::model::{Json, shorten};
 
 type Ids<'a> = BTreeMap<&'a str, usize>;
-
-fn report(issues: &mut Vec<Issue>, pointer: String, message: impl Into<String>) {
-    issues.push((IssueKind::Graph, pointer, message.into()));
-}
 
 /// Every id of the member (a text or a list of texts) is one of these.
 fn resolve(

@@ -11,7 +11,7 @@ mod scan;
 mod workflow;
 
 use crate::attest::PrivateKey;
-use crate::check::{Check, Place, RULES, Sink};
+use crate::check::{Check, DocumentIssue as IssueKind, Place, RULES, Sink};
 use crate::finding::{Finding, Severity};
 use crate::model::json::{self, member};
 use crate::model::{Digest, Json, PublisherId, Timestamp};
@@ -66,37 +66,6 @@ impl Kind {
             Self::AgentGraph => &AGENT_GRAPH,
         }
     }
-}
-
-/// What a judgement can find; each is the subject of one rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum IssueKind {
-    /// Not interoperable JSON.
-    Json,
-    /// Against the schema.
-    Schema,
-    /// Parts do not fit each other.
-    Graph,
-    /// Not fit to be published.
-    Profile,
-    /// An open object has a member named for private content.
-    PrivateName,
-    /// Something has the look of a secret.
-    Secret,
-    /// What it was made from is malformed.
-    Lineage,
-    /// Not signed.
-    Unsigned,
-    /// The signature does not hold.
-    Integrity,
-    /// The trust registry speaks against the key.
-    Key,
-    /// Signed after now.
-    Future,
-    /// The path or the publisher is another.
-    Coordinate,
-    /// A pinned workflow is not there.
-    Dependency,
 }
 
 /// One thing that was found: what, the JSON pointer, and in words.
@@ -374,6 +343,11 @@ fn at(name: &str, place: usize, rest: &str) -> String {
     format!("{}/{place}{rest}", member("", name))
 }
 
+/// Reports parts of a document that do not fit each other.
+fn report(issues: &mut Vec<Issue>, pointer: String, message: impl Into<String>) {
+    issues.push((IssueKind::Graph, pointer, message.into()));
+}
+
 /// Reports every id that a list has twice; the ids with their places.
 fn unique<'a>(
     value: &'a Json,
@@ -386,11 +360,7 @@ fn unique<'a>(
         let key = text(item, id);
         if let Some(first) = places.get(key) {
             let message = format!("expected each {id} once, found {key:?} at {name}/{first} too");
-            issues.push((
-                IssueKind::Graph,
-                at(name, place, &format!("/{id}")),
-                message,
-            ));
+            report(issues, at(name, place, &format!("/{id}")), message);
         } else {
             places.insert(key, place);
         }

@@ -4,12 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::{Issue, IssueKind, at, list, text, texts, unique};
+use super::{Issue, at, list, report, text, texts, unique};
 use crate::model::{Json, json::canonical, shorten};
-
-fn report(issues: &mut Vec<Issue>, pointer: String, message: impl Into<String>) {
-    issues.push((IssueKind::Graph, pointer, message.into()));
-}
 
 pub(super) fn check(value: &Json, issues: &mut Vec<Issue>) {
     let before = issues.len();

@@ -36,7 +36,12 @@ pub const SHOWN: usize = 96;
 
 /// The first [`SHOWN`] characters of a foreign text, with an ellipsis where it was longer.
 pub fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    cut(text, SHOWN)
+}
+
+/// At most so many characters of a text, with an ellipsis where it was longer.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

@@ -32,7 +32,7 @@ pub use output::{Output, Staged};
 pub use publish::{NotPublished, Publication, plan_publication};
 pub use push::{PushOptions, PushReport, Update, judge_push, parse_updates};
 pub use search::{Hit, Query, SearchReport, search};
-pub use verify::{IndexReport, KeySource, Pins, Present, verify_index};
+pub use verify::{IndexReport, Pins, Present, verify_index};
 
 /// The run itself failed: exit status 2, nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,22 +8,11 @@ use rayon::prelude::*;
 use super::{INDEX_BYTES, RunError, pool, sidecar};
 use crate::disk;
 use crate::model::{Coordinate, Digest, KeyId, RegistryPath, Timestamp};
-use crate::publish::{self, Published, SignedIndex};
+use crate::publish::{self, KeySource, Published, SignedIndex};
 use crate::report::{ACCEPTED, REJECTED};
 
 /// Bytes of a cartridge that are read: more than any registry admits.
 const FILE_BYTES: u64 = 1 << 30;
-
-/// Where the keys to hold the signer against come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeySource {
-    /// The consumer named them.
-    Consumer,
-    /// The registry's own policy names them: the registry vouches for itself.
-    OwnPolicy,
-    /// Nobody did.
-    Nobody,
-}
 
 /// The keys that may sign.
 #[derive(Debug, Clone)]

@@ -18,14 +18,14 @@ pub struct Dependency {
 }
 
 /// The entry of one accepted document, in the order of its members. `resolved` gives the workflow that a loop pins, by
-/// publisher, id, version and digest; of an accepted graph every one is there.
+/// publisher, id, version and digest; where one of them is not there, there is no entry.
 pub fn document_entry(
     path: &str,
     document: &Accepted,
     status: &RegistryStatus,
     latest: bool,
     resolved: impl Fn([&str; 4]) -> Option<Dependency>,
-) -> Json {
+) -> Option<Json> {
     let value = document.value();
     let signed = document.signed();
     let same = |name: &str| value.get(name).cloned().unwrap_or_default();
@@ -51,13 +51,13 @@ pub fn document_entry(
     put("registryStatus", json!(status));
     put("latest", latest.into());
     if document.kind() == Kind::AgentGraph {
-        put("dependencies", dependencies(value, resolved));
+        put("dependencies", dependencies(value, resolved)?);
         put("dependenciesResolved", true.into());
     }
     put("keyid", signed.keyid.as_str().into());
     put("signedAt", signed.signed_at.as_str().into());
     put("sha256", document.sha256().to_string().into());
-    Json::Object(entry)
+    Some(Json::Object(entry))
 }
 
 fn workflow(value: &Json, put: &mut impl FnMut(&str, Json)) {
@@ -162,15 +162,15 @@ fn lineage(value: &Json) -> Json {
         .collect()
 }
 
-fn dependencies(value: &Json, resolved: impl Fn([&str; 4]) -> Option<Dependency>) -> Json {
+fn dependencies(value: &Json, resolved: impl Fn([&str; 4]) -> Option<Dependency>) -> Option<Json> {
     let loops = list(value, "loops").iter();
     loops
         .filter(|item| text(item, "kind") == "acx-workflow")
         .map(|item| {
             let pinned = item.get("workflowRef").unwrap_or(&Json::Null);
             let found =
-                resolved(["publisherId", "id", "version", "digest"].map(|n| text(pinned, n)));
-            json!({
+                resolved(["publisherId", "id", "version", "digest"].map(|n| text(pinned, n)))?;
+            Some(json!({
                 "loopId": item.get("id"),
                 "artifactType": "workflow",
                 "publisherId": pinned.get("publisherId"),
@@ -178,9 +178,9 @@ fn dependencies(value: &Json, resolved: impl Fn([&str; 4]) -> Option<Dependency>
                 "version": pinned.get("version"),
                 "digest": pinned.get("digest"),
                 "status": "resolved",
-                "path": found.as_ref().map(|f| &f.path),
-                "registryStatus": found.as_ref().map(|f| &f.registry_status),
-            })
+                "path": found.path,
+                "registryStatus": found.registry_status,
+            }))
         })
         .collect()
 }

@@ -5,6 +5,6 @@ mod sign;
 
 pub use index::{Content, Counts, GENERATED_NEVER, render};
 pub use sign::{
-    IndexError, IndexHead, Integrity, PREDICATE_TYPE, Published, SignedIndex, Signing, read,
-    read_known, sign,
+    IndexError, IndexHead, Integrity, KeySource, PREDICATE_TYPE, Published, SignedIndex, Signing,
+    read, read_known, sign,
 };

@@ -19,6 +19,17 @@ use crate::schema::REGISTRY_INDEX;
 pub const PREDICATE_TYPE: &str = "https://acx.dev/attestation/registry-index/v1";
 const SCHEMA_VERSION: &str = "acx.registry-index-signature/1";
 
+/// Where the keys to hold the signer against come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeySource {
+    /// The consumer named them.
+    Consumer,
+    /// The registry's own policy names them: the registry vouches for itself.
+    OwnPolicy,
+    /// Nobody did.
+    Nobody,
+}
+
 /// The member `integrity`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

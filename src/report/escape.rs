@@ -71,14 +71,6 @@ pub(super) fn xml(text: &str) -> String {
     out
 }
 
-/// At most so many characters of a text, with an ellipsis where it was longer.
-pub(super) fn cut(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
-        None => text.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{cell, escape, markdown, xml};

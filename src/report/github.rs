@@ -6,10 +6,10 @@
 
 use std::fmt::Write as _;
 
-use super::escape::cut;
 use super::view::{View, within};
 use super::{Report, Style, Verdict, escape, human};
 use crate::finding::{Finding, Severity};
+use crate::model::cut;
 
 /// Annotations of each kind that GitHub shows of one step.
 const SHOWN: usize = 10;

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::escape::{cut, xml};
+use super::escape::xml;
 use super::view::{Seen, View, severity, within};
 use super::{Report, Style, Verdict};
 use crate::finding::Severity;
+use crate::model::cut;
 
 /// Characters of one text.
 const LONGEST: usize = 4096;

@@ -7,12 +7,11 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::escape::cut;
 use super::view::{View, within};
 use super::{FAILED, Report, Style, Verdict, escape};
 use crate::check::{self, Rule};
 use crate::finding::{Finding, Severity};
-use crate::model::hex;
+use crate::model::{cut, hex};
 
 /// Results that are listed; code scanning shows no more of one run.
 const RESULTS: usize = 5000;

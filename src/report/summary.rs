@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::escape::{cell, cut};
+use super::escape::cell;
 use super::view::{View, within};
 use super::{Report, Style, Verdict};
 use crate::finding::Severity;
+use crate::model::cut;
 
 /// Characters of one cell.
 const LONGEST: usize = 400;

@@ -57,16 +57,22 @@ impl<'a> View<'a> {
             },
             Report::Build(report) => {
                 let mut files: BTreeMap<&str, Seen<'a>> = BTreeMap::new();
+                // What is said of a path first counts: the worst.
                 let mut seen = |path: &'a str, verdict, trust, note| {
-                    let one = files.entry(path).or_insert(Seen {
+                    files.entry(path).or_insert(Seen {
                         path,
                         verdict,
                         trust,
                         note,
                         findings: Vec::new(),
                     });
-                    one.verdict = verdict.or(one.verdict);
                 };
+                for one in &report.unverifiable {
+                    seen(&one.path, Some(Verdict::Unverifiable), None, &one.reason);
+                }
+                for one in &report.rejected {
+                    seen(&one.path, Some(Verdict::Reject), None, "");
+                }
                 for one in &report.accepted {
                     seen(
                         &one.path,
@@ -77,12 +83,6 @@ impl<'a> View<'a> {
                 }
                 for one in &report.warnings {
                     seen(&one.location.path, None, None, "");
-                }
-                for one in &report.rejected {
-                    seen(&one.path, Some(Verdict::Reject), None, "");
-                }
-                for one in &report.unverifiable {
-                    seen(&one.path, Some(Verdict::Unverifiable), None, &one.reason);
                 }
                 let errors = report
                     .rejected

@@ -1,7 +1,7 @@
 //! What a card shows, whatever kind of artifact it stands for; the list's pages and the search data are made of it.
 
 use super::{Cartridge, Site, slug};
-use crate::model::Trust;
+use crate::model::{Trust, cut};
 use crate::project::TemplateEntry;
 
 /// Letters of a description on a card.
@@ -38,18 +38,10 @@ pub struct Card {
     pub versions: usize,
 }
 
-/// The beginning of a text.
-pub fn clip(text: &str, letters: usize) -> String {
-    match text.char_indices().nth(letters) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),
-    }
-}
-
 fn words<'a>(words: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
     for word in words.take(LISTED * 4) {
-        let word = clip(word, WORD);
+        let word = cut(word, WORD);
         if list.len() < LISTED && !word.is_empty() && !list.contains(&word) {
             list.push(word);
         }
@@ -59,7 +51,7 @@ fn words<'a>(words: impl Iterator<Item = &'a String>) -> Vec<String> {
 
 /// A text on one line, for a card.
 fn line(text: &str, letters: usize) -> String {
-    let short = clip(text.trim(), letters);
+    let short = cut(text.trim(), letters);
     short.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

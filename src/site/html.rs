@@ -2,6 +2,7 @@
 //! and everything else goes through [`Html::text`] or an attribute's value, which escape it.
 
 use crate::report::escape;
+use crate::schema::is_url;
 
 /// A piece of HTML that is well escaped.
 #[derive(Debug, Default)]
@@ -106,14 +107,9 @@ fn push(out: &mut String, text: &str) {
 
 /// `http` or `https`, and nothing in it that is not what it looks like.
 fn is_web_address(url: &str) -> bool {
-    let scheme = |scheme: &str| {
-        url.get(..scheme.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    };
-    let plain = |c: char| !c.is_whitespace() && c != '\\' && c != '"' && c != '<' && c != '>';
-    (scheme("https://") || scheme("http://"))
-        && url.len() <= 2048
-        && url.chars().all(plain)
+    url.len() <= 2048
+        && is_url(url, &["https://", "http://"])
+        && !url.contains(['\\', '"', '<', '>'])
         && escape(url) == url
 }
 

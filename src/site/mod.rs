@@ -16,9 +16,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize as _;
 
 use crate::model::{Digest, KeyId, Version};
-use crate::pipeline::KeySource;
 use crate::project::{CartridgeEntry, TemplateEntry};
-use crate::publish::{Content, Counts, IndexHead, SignedIndex};
+use crate::publish::{Content, Counts, IndexHead, KeySource, SignedIndex};
 
 pub use write::{MARKER, WriteError, Written, write};
 

@@ -1,11 +1,11 @@
 //! The pages. All of them stand without a script: it only adds search, the choice of light or dark, and copying.
 
-use super::card::{Card, WORD, cards, clip};
+use super::card::{Card, WORD, cards};
 use super::html::Html;
 use super::{CARDS, Cartridge, HISTORY, SEARCHED, Site, numbered, slug};
-use crate::model::{Json, Trust};
-use crate::pipeline::KeySource;
+use crate::model::{Json, Trust, cut};
 use crate::project::{CartridgeEntry, TemplateEntry, VerificationState};
+use crate::publish::KeySource;
 use crate::report::shell_word;
 
 /// Nothing is loaded but the site's own style, scripts and icon, nothing is sent anywhere, and no script or style may
@@ -264,7 +264,7 @@ fn listed(h: &mut Html, card: &Card) {
     if !card.capabilities.is_empty() {
         h.raw("<ul class=\"chips\" aria-label=\"Claimed capabilities\">");
         for task in card.capabilities.iter().take(CHIPS) {
-            h.raw("<li>").foreign(&clip(task, 32)).raw("</li>");
+            h.raw("<li>").foreign(&cut(task, 32)).raw("</li>");
         }
         let hidden = card.capabilities.len().saturating_sub(CHIPS);
         if hidden > 0 {
@@ -412,7 +412,7 @@ fn name(entry: &CartridgeEntry) -> String {
     if name.is_empty() {
         entry.id.clone()
     } else {
-        clip(name, WORD * 2)
+        cut(name, WORD * 2)
     }
 }
 
@@ -502,7 +502,7 @@ fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEn
     older(h, cartridge, entry);
     h.raw("<div class=\"lead\">")
         .open("p", &[("dir", "auto")])
-        .lines(&clip(&entry.description, DESCRIPTION))
+        .lines(&cut(&entry.description, DESCRIPTION))
         .raw("</p></div>\n<div class=\"columns\"><div>\n");
 
     capabilities(h, entry);
@@ -552,29 +552,29 @@ fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEn
     ] {
         if let Some(value) = value.as_deref().filter(|v| !v.is_empty()) {
             row(h, label, |h| {
-                h.foreign(&clip(value, SENTENCE));
+                h.foreign(&cut(value, SENTENCE));
             });
         }
     }
     if !entry.authors.is_empty() {
         row(h, "Authors", |h| {
             each(h, "plain", &entry.authors, |h, author| {
-                h.foreign(&clip(&author.name, WORD * 2));
+                h.foreign(&cut(&author.name, WORD * 2));
                 if let Some(url) = author.url.as_deref().filter(|u| !u.is_empty()) {
-                    h.raw(" ").outside(&clip(url, SENTENCE));
+                    h.raw(" ").outside(&cut(url, SENTENCE));
                 }
             });
         });
     }
     if let Some(homepage) = &entry.homepage {
         row(h, "Homepage", |h| {
-            h.outside(&clip(homepage, SENTENCE));
+            h.outside(&cut(homepage, SENTENCE));
         });
     }
     if !entry.tags.is_empty() {
         row(h, "Tags", |h| {
             each(h, "chips", &entry.tags, |h, tag| {
-                h.foreign(&clip(tag, WORD));
+                h.foreign(&cut(tag, WORD));
             });
         });
     }
@@ -591,9 +591,9 @@ fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEn
                         " records, "
                     })
                     .raw("as a Lance dataset, engine ")
-                    .foreign(&clip(&memories.engine, WORD));
+                    .foreign(&cut(&memories.engine, WORD));
             });
-            row(h, "Dataset", |h| code(h, &clip(&memories.path, SENTENCE)));
+            row(h, "Dataset", |h| code(h, &cut(&memories.path, SENTENCE)));
             row(h, "Digest of the dataset", |h| {
                 code(h, &memories.digest.to_string());
             });
@@ -633,7 +633,7 @@ fn level(h: &mut Html, entry: &CartridgeEntry) {
         h.raw("<span class=\"badge trusted\">proven</span> level ")
             .text(&level_number)
             .raw(" ")
-            .foreign(&clip(tier.unwrap_or_default(), WORD));
+            .foreign(&cut(tier.unwrap_or_default(), WORD));
         return;
     }
     let claim = &entry.level_claim;
@@ -650,10 +650,7 @@ fn level(h: &mut Html, entry: &CartridgeEntry) {
                 .unwrap_or_default(),
         )
         .raw(" ")
-        .foreign(&clip(
-            claim.career_tier.as_deref().unwrap_or_default(),
-            WORD,
-        ));
+        .foreign(&cut(claim.career_tier.as_deref().unwrap_or_default(), WORD));
 }
 
 /// Where the registry says that a version is not to be taken any more.
@@ -678,13 +675,13 @@ fn status(h: &mut Html, site: &Site, entry: &CartridgeEntry) {
     h.raw("</p>");
     if let Some(reason) = status.reason.as_deref().filter(|r| !r.is_empty()) {
         h.open("p", &[("dir", "auto")])
-            .lines(&clip(reason, SENTENCE))
+            .lines(&cut(reason, SENTENCE))
             .raw("</p>");
     }
     if let Some(successor) = &status.successor {
         let text = |name: &str| {
             let text = successor.get(name).and_then(Json::as_str);
-            clip(text.unwrap_or_default(), WORD * 4)
+            cut(text.unwrap_or_default(), WORD * 4)
         };
         let (publisher, id, version) = (text("publisherId"), text("id"), text("version"));
         let label = format!("{publisher}/{id} {version}");
@@ -702,7 +699,7 @@ fn status(h: &mut Html, site: &Site, entry: &CartridgeEntry) {
     }
     if let Some(advisory) = status.advisory.as_deref().filter(|a| !a.is_empty()) {
         h.raw("<p>Advisory: ")
-            .outside(&clip(advisory, SENTENCE))
+            .outside(&cut(advisory, SENTENCE))
             .raw("</p>");
     }
     h.raw("</div>\n");
@@ -729,9 +726,9 @@ fn capabilities(h: &mut Html, entry: &CartridgeEntry) {
     }
     h.raw("<p class=\"meaning\">The publisher’s own words. What is not marked as proven, nobody has proven.</p>");
     each(h, "claims", &entry.capabilities, |h, claim| {
-        h.raw("<strong>").foreign(&clip(&claim.task_type, WORD * 2));
+        h.raw("<strong>").foreign(&cut(&claim.task_type, WORD * 2));
         h.raw("</strong> <span class=\"domain\">")
-            .foreign(&clip(&claim.domain, WORD * 2))
+            .foreign(&cut(&claim.domain, WORD * 2))
             .raw("</span>");
         if claim.verified {
             h.raw(" <span class=\"badge trusted\">proven</span>");
@@ -742,7 +739,7 @@ fn capabilities(h: &mut Html, entry: &CartridgeEntry) {
         }
         if !claim.stack.is_empty() {
             each(h, "stack", &claim.stack, |h, part| {
-                code(h, &clip(part, WORD * 2));
+                code(h, &cut(part, WORD * 2));
             });
         }
     });
@@ -796,7 +793,7 @@ pub fn template(site: &Site, template: &TemplateEntry) -> Html {
     badge(&mut h, "unsigned");
     h.raw(" <span class=\"badge kind\">template</span></p></div>\n<div class=\"notice\" role=\"note\"><p>A starting point to copy. Nobody signed it; read what you take.</p></div>\n<div class=\"lead\">");
     h.open("p", &[("dir", "auto")])
-        .lines(&clip(&template.description, DESCRIPTION))
+        .lines(&cut(&template.description, DESCRIPTION))
         .raw("</p></div>\n<section aria-labelledby=\"facts\"><h2 id=\"facts\">About</h2><dl>\n");
     row(&mut h, "Publisher", |h| {
         h.foreign(&card.publisher);
@@ -807,14 +804,14 @@ pub fn template(site: &Site, template: &TemplateEntry) -> Html {
         });
     }
     row(&mut h, "Licence", |h| {
-        h.foreign(&clip(&template.license, WORD * 2));
+        h.foreign(&cut(&template.license, WORD * 2));
     });
     row(&mut h, "Manifest", |h| {
-        code(h, &clip(&template.path, SENTENCE));
+        code(h, &cut(&template.path, SENTENCE));
     });
     row(&mut h, "Files", |h| {
         each(h, "plain", &template.files, |h, file| {
-            code(h, &clip(file, WORD * 4));
+            code(h, &cut(file, WORD * 4));
         });
     });
     h.raw("</dl></section>");

@@ -48,16 +48,7 @@ impl Lab {
         )
         .expect("a new file");
         let key = lab.at("signing.key");
-        fs::write(
-            &key,
-            super::keys::private_pem(&super::keys::seed(super::registry::INDEX_SEED)),
-        )
-        .expect("a new file");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("a mode");
-        }
+        super::keys::write_private(&key, &super::keys::seed(super::registry::INDEX_SEED));
         lab
     }
 

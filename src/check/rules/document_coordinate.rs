@@ -1,7 +1,6 @@
 //! `document-coordinate`: the path or the publisher is not the document's.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "`1.0.1.cal.json` with the version 1.0.0 in it.",
     fix: "Move the file to the path of its coordinate.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Coordinate),
+    check: Check::Document(DocumentIssue::Coordinate),
 };

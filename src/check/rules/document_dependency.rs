@@ -1,7 +1,6 @@
 //! `document-dependency`: a pinned workflow is not in the registry.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A loop that pins a version nobody published.",
     fix: "Publish the workflow first, or pin one that is there.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Dependency),
+    check: Check::Document(DocumentIssue::Dependency),
 };

@@ -1,7 +1,6 @@
 //! `document-graph`: parts of the document do not fit each other.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A task for an alias that no participant has; two sources direct one actor on the same knowledge.",
     fix: "Correct the named reference or edge, and sign the document again.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Graph),
+    check: Check::Document(DocumentIssue::Graph),
 };

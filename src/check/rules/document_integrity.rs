@@ -1,7 +1,6 @@
 //! `document-integrity`: the signature does not hold for the document.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A route that was edited after signing.",
     fix: "Sign the document again, and change nothing afterwards.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Integrity),
+    check: Check::Document(DocumentIssue::Integrity),
 };

@@ -1,7 +1,6 @@
 //! `document-json`: the document is not interoperable JSON.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "Two members `start`; the integer 9007199254740993.",
     fix: "Write the document as plain JSON within these limits, and sign it again.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Json),
+    check: Check::Document(DocumentIssue::Json),
 };

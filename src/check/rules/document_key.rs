@@ -1,7 +1,6 @@
 //! `document-key`: the trust registry speaks against the signer's key.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A key that the trust registry gives to another publisher.",
     fix: "Sign with an active key of the publisher.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Key),
+    check: Check::Document(DocumentIssue::Key),
 };

@@ -1,7 +1,6 @@
 //! `document-lineage`: the lineage is malformed, repeats a parent or names the document itself.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A parent that is the document's own coordinate.",
     fix: "Correct the named parent, and sign the document again.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Lineage),
+    check: Check::Document(DocumentIssue::Lineage),
 };

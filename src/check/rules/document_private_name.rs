@@ -1,7 +1,6 @@
 //! `document-private-name`: an open object has a member named for private content.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "`extensions` with a member `apiKey`.",
     fix: "Remove the member, and sign the document again.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::PrivateName),
+    check: Check::Document(DocumentIssue::PrivateName),
 };

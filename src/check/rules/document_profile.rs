@@ -1,7 +1,6 @@
 //! `document-profile`: the document is not fit to be published.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A license `see file`; a homepage `javascript:…`.",
     fix: "Complete or correct the named member, and sign the document again.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Profile),
+    check: Check::Document(DocumentIssue::Profile),
 };

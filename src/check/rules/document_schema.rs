@@ -1,7 +1,6 @@
 //! `document-schema`: the document does not conform to its schema.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "An unknown member; an intent outside the enum.",
     fix: "Correct the named member, and sign the document again.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Schema),
+    check: Check::Document(DocumentIssue::Schema),
 };

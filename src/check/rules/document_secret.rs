@@ -1,7 +1,6 @@
 //! `document-secret`: the document has the look of a secret in it.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A GitHub token in a task's action.",
     fix: "Revoke the secret, remove it, and sign the document again.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Secret),
+    check: Check::Document(DocumentIssue::Secret),
 };

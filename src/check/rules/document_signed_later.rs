@@ -1,7 +1,6 @@
 //! `document-signed-later`: the signing time is after now.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A document that was signed tomorrow.",
     fix: "Set the clock right, and sign the document again.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Future),
+    check: Check::Document(DocumentIssue::Future),
 };

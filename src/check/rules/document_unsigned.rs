@@ -1,7 +1,6 @@
 //! `document-unsigned`: the document is not signed.
 
-use crate::check::{Check, Rule, Scope};
-use crate::document::IssueKind;
+use crate::check::{Check, DocumentIssue, Rule, Scope};
 use crate::finding::{Family, Severity};
 
 pub static RULE: Rule = Rule {
@@ -16,5 +15,5 @@ pub static RULE: Rule = Rule {
     example: "A draft in `cals/`.",
     fix: "Sign the document.",
     since: "0.1.0",
-    check: Check::Document(IssueKind::Unsigned),
+    check: Check::Document(DocumentIssue::Unsigned),
 };
