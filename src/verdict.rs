@@ -165,6 +165,10 @@ pub fn judge(
         _ => None,
     };
     let trusted_enough = trust.is_some_and(|t| t >= Trust::Portable);
+    let sha256 = match &checked.cartridge {
+        Some(cartridge) => cartridge.sha256,
+        None => Digest::of(bytes),
+    };
     let admitted = match (checked.cartridge, checked.documents, signed, trust) {
         (Some(cartridge), Some(documents), Some(signed), Some(trust))
             if accepted && trusted_enough =>
@@ -191,7 +195,7 @@ pub fn judge(
         trust,
         summary,
         clean: checked.clean,
-        sha256: Digest::of(bytes),
+        sha256,
         findings,
         signer,
     })

@@ -232,7 +232,7 @@ impl Parts {
         let smallest = all.iter().map(id).min()?;
         let rest = all.iter().filter(|p| id(p) == smallest);
         let rest = rest
-            .min_by_key(|p| strict::canonical(&p.rest))?
+            .min_by_key(|p| strict::canonical_of(&p.rest))?
             .rest
             .clone();
         let tags: BTreeSet<&String> = all.iter().flat_map(|p| &p.tags).collect();

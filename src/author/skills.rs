@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::manifest::Manifest;
 use super::package::{Package, Problem};
-use crate::check::skill_frontmatter;
+use crate::check::{frontmatter, skill_frontmatter};
 use crate::model::{Digest, Json, json as strict, shorten};
 
 /// The schema that a row is of.
@@ -93,9 +93,12 @@ pub(super) fn add(
             ));
             continue;
         };
-        let defects = skill_frontmatter::defects(skill, data);
-        if defects.is_empty() {
-            rows.push(row(skill, &path, data, files));
+        let frontmatter = frontmatter::read(data);
+        let defects = skill_frontmatter::defects(skill, &frontmatter);
+        if let Ok(fields) = frontmatter
+            && defects.is_empty()
+        {
+            rows.push(row(skill, &path, data, &fields, files));
         }
         problems.extend(defects.into_iter().map(|d| Problem::new(&shown, "", d)));
     }
@@ -121,8 +124,13 @@ pub(super) fn is_portable(part: &str) -> bool {
         && part.bytes().all(rest)
 }
 
-fn row(skill: &str, path: &str, data: &[u8], files: &BTreeMap<String, Vec<u8>>) -> SkillRow {
-    let fields = skill_frontmatter::fields(data).unwrap_or_default();
+fn row(
+    skill: &str,
+    path: &str,
+    data: &[u8],
+    fields: &Json,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> SkillRow {
     let text = |pointer: &str| {
         fields
             .pointer(pointer)
@@ -147,7 +155,7 @@ fn row(skill: &str, path: &str, data: &[u8], files: &BTreeMap<String, Vec<u8>>) 
             .count()
             .div_ceil(TOKEN),
         content_sha256: Digest::of(data).hex(),
-        resources: String::from_utf8(strict::canonical(&resources)).unwrap_or_default(),
+        resources: String::from_utf8(strict::canonical_declared(&resources)).unwrap_or_default(),
         schema: SCHEMA,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::frontmatter::{self, Frontmatter};
 use crate::container::{ArchiveFile, Cartridge};
 use crate::model::{Json, JsonError, JsonErrorKind, json, shorten};
 
@@ -42,6 +43,8 @@ pub struct Documents {
     pub loop_policy: Option<Parsed>,
     /// The metadata value `acx.embedding_engine`.
     pub engine: Option<Parsed>,
+    /// The frontmatter of each SKILL.md and of each file that `acx_skill` names, by archive name.
+    pub frontmatter: BTreeMap<String, Frontmatter>,
     /// The `vc-2.0` attestations' documents, by place in `Cartridge::attestations`.
     pub credentials: Vec<(usize, Parsed)>,
     /// The ids by which credentials call themselves or their status, sorted.
@@ -111,6 +114,15 @@ impl Documents {
             .flat_map(ids_of_credential)
             .collect();
         credential_ids.sort_unstable();
+        let skills = cartridge.files.iter().filter(|f| skill_folder(f).is_some());
+        let listed = cartridge.skills.iter();
+        let frontmatter: BTreeMap<String, Frontmatter> = skills
+            .chain(listed.filter_map(|row| cartridge.file(&row.path)))
+            .map(|file| (file.name.as_str(), file.data.as_slice()))
+            .collect::<BTreeMap<_, _>>()
+            .into_iter()
+            .map(|(name, data)| (name.to_owned(), frontmatter::read(data)))
+            .collect();
         // Without capability records nothing is ever looked up.
         let wanted = !cartridge.capabilities.is_empty();
         Self {
@@ -121,6 +133,7 @@ impl Documents {
             engine: cartridge
                 .meta("acx.embedding_engine")
                 .map(|text| json::parse(text.as_bytes())),
+            frontmatter,
             credentials,
             credential_ids,
             by_fingerprint: order(&cartridge.memory, wanted, |row| &row.artifact_fingerprint),

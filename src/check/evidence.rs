@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde::Serialize;
 
 use crate::attest::{self, Envelope, PublicKey, SignatureError, Statement};
 use crate::container::{Cartridge, ObjectRow, SignatureRow, Zone};
@@ -240,7 +240,12 @@ fn live_digest(cartridge: &Cartridge, source_ref: &str) -> Option<Digest> {
 
 /// The digest of a metadata entry: of the canonical `{key, value}`.
 pub(crate) fn metadata_digest(key: &str, value: &str) -> Digest {
-    Digest::of(&json::canonical(&json!({"key": key, "value": value})))
+    #[derive(Serialize)]
+    struct Entry<'a> {
+        key: &'a str,
+        value: &'a str,
+    }
+    Digest::of(&json::canonical_declared(&Entry { key, value }))
 }
 
 /// The hash of the ROM manifest with every digest taken from the live content, whatever the object rows say; and
@@ -420,6 +425,16 @@ pub(crate) struct Manifests {
     pub(crate) checksum: Digest,
 }
 
+/// An object as the manifest lists it; the members are in the order of RFC 8785.
+#[derive(Serialize)]
+struct Line<'a> {
+    canon: &'a str,
+    oid: &'a str,
+    #[serde(rename = "sourceRef")]
+    source_ref: &'a str,
+    sz: i64,
+}
+
 impl Manifests {
     /// Of the ROM rows among these, which are in the order of (kind, source_ref, oid), as [`Cartridge::objects`] is:
     /// the order of UTF-8 bytes is that of code points.
@@ -428,9 +443,14 @@ impl Manifests {
         let hash = |objects: &[&ObjectRow]| {
             let list: Vec<_> = objects
                 .iter()
-                .map(|o| json!({"sourceRef": o.source_ref, "oid": o.oid, "canon": o.canon, "sz": o.sz}))
+                .map(|o| Line {
+                    canon: &o.canon,
+                    oid: &o.oid,
+                    source_ref: &o.source_ref,
+                    sz: o.sz,
+                })
                 .collect();
-            Digest::of(&json::canonical(&list))
+            Digest::of(&json::canonical_declared(&list))
         };
         let utf16_key = |o: &&ObjectRow| -> (Vec<u16>, Vec<u16>) {
             (

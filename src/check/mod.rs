@@ -6,6 +6,7 @@
 pub(crate) mod documents;
 mod engine;
 mod evidence;
+pub(crate) mod frontmatter;
 mod rule;
 mod rules;
 

@@ -35,6 +35,10 @@ use acx_registry::model::Timestamp;
 use acx_registry::policy::TrustRegistry;
 use acx_registry::report::FAILED;
 
+/// A cartridge becomes tens of thousands of small values; this allocator takes half the time of the C library's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The gate of a git registry of `.acx` agent cartridges
 #[derive(Parser)]
 #[command(name = "acx", version, about, max_term_width = 100)]

@@ -20,6 +20,8 @@ const SMALL_TABLE_ROWS: u64 = 10_000;
 /// One row under reading: where it is, and what went wrong in it.
 struct Reader<'a> {
     table: &'static str,
+    /// The statement's columns, in its order.
+    columns: &'a [&'static str],
     key: Option<String>,
     limits: &'a Limits,
 }
@@ -35,7 +37,9 @@ impl Reader<'_> {
     }
 
     fn value<'r>(&self, row: &'r Row<'_>, column: &'static str) -> Result<ValueRef<'r>, Stop> {
-        row.get_ref(column)
+        // SQLite would look the name up anew for every row.
+        let at = self.columns.iter().position(|name| *name == column);
+        at.map_or_else(|| row.get_ref(column), |at| row.get_ref(at))
             .map_err(|e| Stop::of_sqlite(&e, Some(self.table)))
     }
 
@@ -111,14 +115,14 @@ impl Reader<'_> {
 fn table<T>(
     connection: &Connection,
     table: &'static str,
-    columns: &str,
+    columns: &[&'static str],
     most: u64,
     limits: &Limits,
     mut each: impl FnMut(&mut Reader<'_>, &Row<'_>) -> Result<Option<T>, Stop>,
 ) -> Result<Vec<T>, Stop> {
     let stop = |e: rusqlite::Error| Stop::of_sqlite(&e, Some(table));
     let mut statement = connection
-        .prepare(&format!("SELECT {columns} FROM {table}"))
+        .prepare(&format!("SELECT {} FROM {table}", columns.join(", ")))
         .map_err(stop)?;
     let mut rows = statement.query([]).map_err(stop)?;
     let mut out = Vec::new();
@@ -131,6 +135,7 @@ fn table<T>(
         }
         let mut reader = Reader {
             table,
+            columns,
             key: None,
             limits,
         };
@@ -178,7 +183,7 @@ pub(super) fn read(
     let meta = table(
         connection,
         "cartridge",
-        "key, value",
+        &["key", "value"],
         SMALL_TABLE_ROWS,
         limits,
         |r, row| Ok(Some((r.key(row, "key")?, r.text(row, "value")?))),
@@ -194,7 +199,14 @@ pub(super) fn read(
         faults,
     );
 
-    let columns = "id, zone, artifact_fingerprint, codebase_fingerprint, payload, oid";
+    let columns = &[
+        "id",
+        "zone",
+        "artifact_fingerprint",
+        "codebase_fingerprint",
+        "payload",
+        "oid",
+    ];
     let memory = table(
         connection,
         "memory",
@@ -217,7 +229,7 @@ pub(super) fn read(
     let objects = table(
         connection,
         "objects",
-        "oid, kind, source_ref, canon, zone, sz",
+        &["oid", "kind", "source_ref", "canon", "zone", "sz"],
         most_objects,
         limits,
         |r, row| {
@@ -234,15 +246,22 @@ pub(super) fn read(
     let mut objects = unique("objects", objects, |o| &o.oid, faults);
     objects.sort_by(|a, b| (&a.kind, &a.source_ref, &a.oid).cmp(&(&b.kind, &b.source_ref, &b.oid)));
 
-    let columns = if schema.has_pem_column {
-        "sig_id, target, manifest_hash, envelope, keyid, alg, created_at, public_key_pem"
-    } else {
-        "sig_id, target, manifest_hash, envelope, keyid, alg, created_at, NULL AS public_key_pem"
-    };
+    let mut columns = vec![
+        "sig_id",
+        "target",
+        "manifest_hash",
+        "envelope",
+        "keyid",
+        "alg",
+        "created_at",
+    ];
+    if schema.has_pem_column {
+        columns.push("public_key_pem");
+    }
     let signatures = table(
         connection,
         "signatures",
-        columns,
+        &columns,
         SMALL_TABLE_ROWS,
         limits,
         |r, row| {
@@ -255,7 +274,10 @@ pub(super) fn read(
                 manifest_hash: r.text(row, "manifest_hash")?,
                 envelope: r.text(row, "envelope")?,
                 keyid: r.text(row, "keyid")?,
-                public_key_pem: r.optional_text(row, "public_key_pem")?,
+                public_key_pem: match schema.has_pem_column {
+                    true => r.optional_text(row, "public_key_pem")?,
+                    false => None,
+                },
                 alg: r.text(row, "alg")?,
                 created_at: r.text(row, "created_at")?,
             }))
@@ -266,7 +288,7 @@ pub(super) fn read(
     let attestations = table(
         connection,
         "attestations",
-        "att_id, type, document",
+        &["att_id", "type", "document"],
         SMALL_TABLE_ROWS,
         limits,
         |r, row| {
@@ -279,19 +301,16 @@ pub(super) fn read(
     )?;
     let attestations = unique("attestations", attestations, |a| &a.att_id, faults);
 
-    let columns = format!(
-        "{} AS path, content_sha256, name, description",
-        schema.skill_key
-    );
+    let columns = &[schema.skill_key, "content_sha256", "name", "description"];
     let skills = table(
         connection,
         "acx_skill",
-        &columns,
+        columns,
         limits.archive_rows,
         limits,
         |r, row| {
             Ok(Some(SkillRow {
-                path: r.key(row, "path")?,
+                path: r.key(row, schema.skill_key)?,
                 content_sha256: r.text(row, "content_sha256")?,
                 name: r.optional_text(row, "name")?,
                 description: r.optional_text(row, "description")?,
@@ -303,7 +322,7 @@ pub(super) fn read(
     let capabilities = table(
         connection,
         "capabilities",
-        "id, json, content_hash",
+        &["id", "json", "content_hash"],
         SMALL_TABLE_ROWS,
         limits,
         |r, row| {
@@ -342,7 +361,7 @@ fn archive(
     table(
         connection,
         "sqlar",
-        "name, mode, sz, data",
+        &["name", "mode", "sz", "data"],
         limits.archive_rows,
         limits,
         |r, row| {
@@ -445,7 +464,7 @@ fn vectors(
         table(
             connection,
             "vectors",
-            "zone",
+            &["zone"],
             limits.memory_records,
             limits,
             |r, row| {

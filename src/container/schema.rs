@@ -1,5 +1,8 @@
 //! The file's schema against the format's: which tables, columns, indexes, and nothing that runs.
 
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
 use rusqlite::Connection;
 
 use super::open::Stop;
@@ -105,7 +108,7 @@ const INDEX: (&str, &str) = ("memory_zone_fp", "memory");
 const MOST_OBJECTS: usize = 200;
 
 /// What the file's schema holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Schema {
     /// `vectors` is a `vec0` virtual table; these are its shadow tables.
     pub vec0: Option<Vec<String>>,
@@ -131,6 +134,8 @@ impl Schema {
     }
 }
 
+/// A row of `sqlite_schema`.
+#[derive(Clone, PartialEq, Eq)]
 struct Object {
     kind: String,
     name: String,
@@ -138,7 +143,35 @@ struct Object {
     sql: String,
 }
 
+/// Schemas without a fault, the latest first, each with what was found. Cartridges of one tool have one schema, and
+/// what SQLite says of tables and indexes follows from these rows alone, so that it is asked once.
+static SEEN: Mutex<VecDeque<(Vec<Object>, Schema)>> = Mutex::new(VecDeque::new());
+/// How many of them are kept.
+const KEPT: usize = 8;
+/// Bytes of a schema that is kept.
+const KEPT_BYTES: usize = 64 << 10;
+
 pub(super) fn read(connection: &Connection) -> Result<Schema, Stop> {
+    let objects = objects(connection)?;
+    if let Ok(seen) = SEEN.lock()
+        && let Some((_, schema)) = seen.iter().find(|(of, _)| *of == objects)
+    {
+        return Ok(schema.clone());
+    }
+    let schema = judge(connection, &objects)?;
+    let bytes = |o: &Object| o.kind.len() + o.name.len() + o.table.len() + o.sql.len();
+    if schema.faults.is_empty()
+        && objects.iter().map(bytes).sum::<usize>() <= KEPT_BYTES
+        && let Ok(mut seen) = SEEN.lock()
+    {
+        seen.truncate(KEPT - 1);
+        seen.push_front((objects, schema.clone()));
+    }
+    Ok(schema)
+}
+
+/// The rows of `sqlite_schema`, which SQLite has parsed when it gives them.
+fn objects(connection: &Connection) -> Result<Vec<Object>, Stop> {
     let stop = |e: rusqlite::Error| Stop::of_sqlite(&e, None);
     let objects: Vec<Object> = connection
         .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 201")
@@ -161,6 +194,10 @@ pub(super) fn read(connection: &Connection) -> Result<Schema, Stop> {
             "the schema has more than 200 objects",
         ));
     }
+    Ok(objects)
+}
+
+fn judge(connection: &Connection, objects: &[Object]) -> Result<Schema, Stop> {
     let mut schema = Schema::default();
     if objects
         .iter()
@@ -168,7 +205,7 @@ pub(super) fn read(connection: &Connection) -> Result<Schema, Stop> {
     {
         schema.vec0 = Some(Vec::new());
     }
-    for object in &objects {
+    for object in objects {
         foreign_object(&mut schema, object);
     }
     if !schema.faults.is_empty() {

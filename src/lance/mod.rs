@@ -129,7 +129,7 @@ struct FileEntry {
 
 fn digest_of(mut files: Vec<FileEntry>) -> Digest {
     files.sort();
-    Digest::of(&json::canonical(&files))
+    Digest::of(&json::canonical_of(&files))
 }
 
 /// The dataset of these rows, in their order, as its version 1, made at this time.

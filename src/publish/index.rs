@@ -80,7 +80,7 @@ impl Content {
 
     /// SHA-256 of the canonical content.
     pub fn digest(&self) -> Digest {
-        Digest::of(&json::canonical(self))
+        Digest::of(&json::canonical_of(self))
     }
 
     /// How many artifacts it lists.

@@ -96,7 +96,7 @@ fn fingerprints(record: &Json) -> Option<Vec<String>> {
         if let Some(label) = label {
             content.insert("projectLabel".to_owned(), label);
         }
-        let mut digits = hex::encode(&Sha1::digest(json::canonical(&content)));
+        let mut digits = hex::encode(&Sha1::digest(json::canonical(&Value::Object(content))));
         digits.truncate(10);
         digits
     };

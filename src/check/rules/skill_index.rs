@@ -1,9 +1,8 @@
 //! `skill-index`: what hosts read of a skill before they load it is what the skill says.
 
-use super::skill_frontmatter::text_of;
 use crate::check::{Check, Context, Place, Rule, Scope, Sink};
 use crate::finding::{Family, Severity};
-use crate::model::shorten;
+use crate::model::{Json, shorten};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -23,17 +22,18 @@ pub static RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, sink: &mut Sink<'_>) {
     for row in &context.cartridge.skills {
-        let Some(file) = context.cartridge.file(&row.path) else {
+        let Some(Ok(frontmatter)) = context.documents.frontmatter.get(&row.path) else {
             continue;
         };
         for (field, stated) in [("name", &row.name), ("description", &row.description)] {
-            let (Some(stated), Some(signed)) = (stated, text_of(&file.data, field)) else {
+            let signed = frontmatter.get(field).and_then(Json::as_str);
+            let (Some(stated), Some(signed)) = (stated, signed) else {
                 continue;
             };
             if *stated != signed {
                 let message = format!(
                     "`{field}`: expected {:?} (the SKILL.md's), found {:?}",
-                    shorten(&signed),
+                    shorten(signed),
                     shorten(stated)
                 );
                 sink.report(Place::row("acx_skill", &row.path), message);
