@@ -122,19 +122,19 @@ pub fn canonical(value: &Json) -> Vec<u8> {
     }
 }
 
-/// Writes the canonical form of a value of which RFC 8785 says nothing special: names in ASCII, whose order needs no
-/// UTF-16, and integers that a double holds, which need no rule for fractions. `false` = the value holds another.
-/// What most documents are, in a fifth of the time of the general way.
+/// Writes the canonical form of a value whose names are ASCII, so that their order needs no UTF-16; `false` = it has
+/// others. What nearly all documents are, in a fifth of the time of the general way.
 fn plain(value: &Json, out: &mut Vec<u8>) -> bool {
     match value {
         Json::Null => out.extend_from_slice(b"null"),
         Json::Bool(true) => out.extend_from_slice(b"true"),
         Json::Bool(false) => out.extend_from_slice(b"false"),
         Json::Number(number) => {
-            let exact = number
-                .as_i64()
-                .is_some_and(|number| number.unsigned_abs() <= EXACT);
-            return exact && serde_json::to_writer(out, number).is_ok();
+            let exact = number.as_i64().filter(|n| n.unsigned_abs() <= EXACT);
+            return match exact {
+                Some(integer) => serde_json::to_writer(out, &integer).is_ok(),
+                None => serde_jcs::to_writer(out, number).is_ok(),
+            };
         }
         Json::String(text) => return text_in(text, out),
         Json::Array(items) => {
