@@ -110,7 +110,11 @@ pub struct Judgement {
 }
 
 /// The rules that say what became of a key, and not what a cartridge is.
-const OF_THE_KEY: &[&str] = &["policy-minimum-trust", "signature-compromised-key"];
+const OF_THE_KEY: &[&str] = &[
+    "policy-minimum-trust",
+    "signature-compromised-key",
+    "document-key",
+];
 
 impl Judgement {
     /// invalid, warning or verified.

@@ -23,7 +23,8 @@ use crate::check::documents as names;
 use crate::container::{MemoryRow, Zone};
 use crate::finding::Finding;
 use crate::model::{
-    ArtifactId, Coordinate, Digest, Json, KeyId, PublisherId, Timestamp, Version, json as strict,
+    ArtifactId, ArtifactType, Coordinate, Digest, Json, KeyId, PublisherId, Timestamp, Version,
+    json as strict,
 };
 use crate::policy::{Policy, TrustRegistry};
 use crate::verdict;
@@ -179,8 +180,9 @@ pub fn export(package: &Package, options: &ExportOptions<'_>) -> Result<Exported
     ]);
 
     let coordinate = Coordinate {
+        kind: ArtifactType::Agent,
         publisher: options.publisher.clone(),
-        id: manifest.id.clone(),
+        id: manifest.id.clone().into(),
         version: manifest.version.clone(),
     };
     let mut meta = metadata(&manifest, &coordinate, &signed_at);

@@ -49,6 +49,8 @@ pub enum DocumentIssue {
     Coordinate,
     /// A pinned workflow is not there.
     Dependency,
+    /// A bound alias is no participant of the pinned workflow.
+    Binding,
 }
 
 /// How a rule looks.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use acx_registry::disk;
 use acx_registry::document::{self, Kind, MAX_BYTES, Settings};
 use acx_registry::model::PublisherId;
+use acx_registry::policy::Policy;
 use acx_registry::report::{ACCEPTED, FileReport, FilesReport, REJECTED, Report, escape};
 use serde_json::json;
 
@@ -62,7 +63,9 @@ pub fn run(command: Command, kind: Kind, global: Global) -> Result<u8, Failure> 
         } => {
             report.prepare()?;
             let trust = trust_registry(trust.as_deref(), &now)?;
+            let policy = Policy::default();
             let settings = Settings {
+                policy: &policy,
                 trust: &trust,
                 now: &now,
                 publication,
@@ -73,7 +76,9 @@ pub fn run(command: Command, kind: Kind, global: Global) -> Result<u8, Failure> 
                     let path = file.to_string_lossy().into_owned();
                     let judgement = match disk::read(file, MAX_BYTES as u64) {
                         Ok(bytes) => document::judge(kind, &path, None, &bytes, settings),
-                        Err(disk::ReadError::TooLarge(bytes)) => document::too_large(&path, bytes),
+                        Err(disk::ReadError::TooLarge(bytes)) => {
+                            document::too_large(&path, bytes, MAX_BYTES as u64)
+                        }
                         Err(e) => {
                             return FileReport::unverifiable(path, format!("cannot be read: {e}"));
                         }

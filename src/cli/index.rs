@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use acx_registry::attest::PublicKey;
 use acx_registry::discover::INDEX;
 use acx_registry::disk;
-use acx_registry::model::KeyId;
+use acx_registry::model::{ArtifactType, KeyId, RegistryPath};
 use acx_registry::pipeline::{self, IndexReport, Pins, Present};
 use acx_registry::publish::{KeySource, Published};
 use acx_registry::registry::{self, POLICY_FILE};
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{Failure, Format, Global, environment, output};
 
-/// Verify a registry's index by a key you know, and the cartridges that are present
+/// Verify a registry's index by a key you know, and the artifacts that are present
 #[derive(clap::Args)]
 pub struct Args {
     /// The registry, or its index.json
@@ -115,10 +115,22 @@ fn word(present: &Present) -> &'static str {
     }
 }
 
-/// Each cartridge that the index lists, with what became of it.
+/// Each artifact that the index lists, with what became of it.
 fn listed(report: &IndexReport) -> impl Iterator<Item = (&Published, &Present)> {
     let published = report.index.iter().flat_map(|index| &index.published);
-    published.zip(report.cartridges.iter().map(|(_, present)| present))
+    published.zip(report.artifacts.iter().map(|(_, present)| present))
+}
+
+/// Those of them that are of a kind.
+fn listed_of(
+    report: &IndexReport,
+    kind: ArtifactType,
+) -> impl Iterator<Item = (&Published, &Present)> {
+    let of_kind = move |published: &Published| {
+        let path = RegistryPath::try_from(published.path.as_str());
+        path.is_ok_and(|path| ArtifactType::of_path(&path) == Some(kind))
+    };
+    listed(report).filter(move |(published, _)| of_kind(published))
 }
 
 /// Those of them that are there.
@@ -145,6 +157,26 @@ pub fn held(pins: &Pins, signer: &KeyId) -> &'static str {
     }
 }
 
+/// The artifacts of a kind, in a word that stands beside others.
+fn noun(kind: ArtifactType) -> &'static str {
+    match kind {
+        ArtifactType::Agent => "cartridges",
+        ArtifactType::Workflow => "workflows",
+        ArtifactType::AgentGraph => "graphs",
+    }
+}
+
+fn counted(all: &[&str]) -> String {
+    let count = |wanted: &str| all.iter().filter(|word| **word == wanted).count();
+    format!(
+        "{} listed, {} verified, {} absent, {} wrong",
+        all.len(),
+        count("verified"),
+        count("absent"),
+        count("wrong")
+    )
+}
+
 pub fn human(report: &IndexReport, pins: &Pins) -> String {
     let mut out = String::new();
     if let Some(index) = &report.index {
@@ -155,38 +187,17 @@ pub fn human(report: &IndexReport, pins: &Pins) -> String {
         let _ = writeln!(out, "sequence:   {}", signing.sequence);
         let _ = writeln!(out, "signed at:  {}", signing.signed_at);
         let _ = writeln!(out, "digest:     {}", index.integrity.digest);
-        let count = |wanted: &str| {
-            report
-                .cartridges
-                .iter()
-                .filter(|(_, p)| word(p) == wanted)
-                .count()
-        };
-        let _ = writeln!(
-            out,
-            "cartridges: {} listed, {} verified, {} absent, {} wrong",
-            report.cartridges.len(),
-            count("verified"),
-            count("absent"),
-            count("wrong")
-        );
+        for kind in ArtifactType::ALL {
+            let all: Vec<&str> = listed_of(report, kind).map(|(_, p)| word(p)).collect();
+            if kind == ArtifactType::Agent || !all.is_empty() {
+                let noun = format!("{}:", noun(kind));
+                let _ = writeln!(out, "{noun:<11} {}", counted(&all));
+            }
+        }
     }
     if !report.datasets.is_empty() {
-        let count = |wanted: &str| {
-            report
-                .datasets
-                .iter()
-                .filter(|(_, p)| word(p) == wanted)
-                .count()
-        };
-        let _ = writeln!(
-            out,
-            "datasets:   {} listed, {} verified, {} absent, {} wrong",
-            report.datasets.len(),
-            count("verified"),
-            count("absent"),
-            count("wrong")
-        );
+        let all: Vec<&str> = report.datasets.iter().map(|(_, p)| word(p)).collect();
+        let _ = writeln!(out, "datasets:   {}", counted(&all));
     }
     for (published, present) in at_hand(report) {
         let _ = writeln!(
@@ -210,6 +221,18 @@ pub fn human(report: &IndexReport, pins: &Pins) -> String {
 }
 
 fn value(report: &IndexReport, pins: &Pins) -> serde_json::Value {
+    let files = |kind| {
+        let of_kind = listed_of(report, kind);
+        let files = of_kind.map(|(published, present)| {
+            json!({
+                "path": published.path,
+                "digest": published.digest,
+                "sha256": published.sha256,
+                "state": word(present),
+            })
+        });
+        files.collect::<Vec<_>>()
+    };
     json!({
         "version": 1,
         "index": report.file.to_string_lossy(),
@@ -221,14 +244,9 @@ fn value(report: &IndexReport, pins: &Pins) -> serde_json::Value {
         "previousDigest": report.index.as_ref().map(|i| i.signing.previous_digest),
         "signedAt": report.index.as_ref().map(|i| &i.signing.signed_at),
         "digest": report.index.as_ref().map(|i| i.integrity.digest),
-        "cartridges": listed(report)
-            .map(|(published, present)| json!({
-                "path": published.path,
-                "digest": published.digest,
-                "sha256": published.sha256,
-                "state": word(present),
-            }))
-            .collect::<Vec<_>>(),
+        "cartridges": files(ArtifactType::Agent),
+        "workflows": files(ArtifactType::Workflow),
+        "agentGraphs": files(ArtifactType::AgentGraph),
         "datasets": report.datasets.iter().map(|(path, present)| json!({"path": path, "state": word(present)})).collect::<Vec<_>>(),
         "problems": report.problems,
     })

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use acx_registry::author;
 use acx_registry::disk;
 use acx_registry::lance;
+use acx_registry::model::ArtifactType;
 use acx_registry::pipeline::{self, Query};
 use acx_registry::policy::Policy;
 use acx_registry::project::embed;
@@ -124,7 +125,7 @@ pub fn lance(args: LanceArgs, global: Global) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Search the signed memory of a registry's accepted cartridges by cosine similarity
+/// Search the signed memory of a registry's accepted cartridges, and its documents, by cosine similarity
 #[derive(clap::Args)]
 pub struct SearchArgs {
     /// What to look for
@@ -143,6 +144,15 @@ pub struct SearchArgs {
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
     jobs: usize,
+}
+
+/// What a result is, where it is no cartridge's.
+fn kind(kind: ArtifactType) -> &'static str {
+    match kind {
+        ArtifactType::Agent => "",
+        ArtifactType::Workflow => "workflow: ",
+        ArtifactType::AgentGraph => "Agent Graph: ",
+    }
 }
 
 pub fn search(args: SearchArgs, global: Global) -> Result<u8, Failure> {
@@ -178,6 +188,7 @@ pub fn search(args: SearchArgs, global: Global) -> Result<u8, Failure> {
             "compared": found.compared,
             "results": found.hits.iter().map(|hit| json!({
                 "score": hit.score,
+                "artifactType": hit.coordinate.kind,
                 "publisher": hit.coordinate.publisher,
                 "id": hit.coordinate.id,
                 "version": hit.coordinate.version,
@@ -193,9 +204,10 @@ pub fn search(args: SearchArgs, global: Global) -> Result<u8, Failure> {
             for hit in &found.hits {
                 let _ = writeln!(
                     text,
-                    "{:.4}  {}  {}",
+                    "{:.4}  {}  {}{}",
                     hit.score,
                     hit.coordinate,
+                    kind(hit.coordinate.kind),
                     escape(&hit.title)
                 );
                 let _ = writeln!(text, "        {}", escape(&hit.summary));

@@ -12,7 +12,7 @@ mod schema;
 
 pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
-pub(crate) use open::load;
+pub(crate) use open::{is_lfs_pointer, load};
 pub use open::{Opened, Refusal, open};
 
 use std::collections::BTreeMap;

@@ -164,7 +164,7 @@ fn header_faults(bytes: &[u8], limits: &Limits) -> Vec<Fault> {
         ))
     });
     let Some((page_size, changes, pages, major, application, valid_for)) = fields else {
-        if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+        if is_lfs_pointer(bytes) {
             return one(
                 FaultKind::LfsPointer,
                 "expected the cartridge, found git-lfs's pointer to it".to_owned(),
@@ -363,4 +363,9 @@ fn structure(connection: &Connection) -> Result<(), Stop> {
             crate::model::shorten(first)
         ),
     ))
+}
+
+/// Whether a file is git-lfs's pointer to another.
+pub(crate) fn is_lfs_pointer(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"version https://git-lfs.github.com/spec/")
 }

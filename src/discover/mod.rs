@@ -10,7 +10,7 @@ use gix::hash::ObjectId;
 
 use crate::disk::TEMPORARY;
 use crate::git::{self, Bounds, GitError, Leaf, Mode, Objects};
-use crate::model::{Coordinate, RegistryPath};
+use crate::model::{ArtifactType, Coordinate, RegistryPath};
 
 /// Entries of a tree that are looked at.
 const MOST_ENTRIES: usize = 5_000_000;
@@ -30,6 +30,13 @@ pub struct Entry {
     pub path: RegistryPath,
     /// Where its bytes are.
     pub at: At,
+}
+
+impl Entry {
+    /// The kind of artifact that it is to be; `None` for any other file.
+    pub fn kind(&self) -> Option<ArtifactType> {
+        ArtifactType::of_path(&self.path)
+    }
 }
 
 /// Where the bytes of a file are.
@@ -57,7 +64,7 @@ pub enum OddityKind {
     Symlink,
     /// A pipe, a socket or a device.
     Special,
-    /// A folder with the name of a cartridge.
+    /// A folder with the name of an artifact.
     Folder,
     /// Another repository's commit.
     Submodule,
@@ -68,8 +75,8 @@ pub enum OddityKind {
 /// What stands in a registry, each list sorted by path.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// Files whose name ends in `.acx`, in any case.
-    pub cartridges: Vec<Entry>,
+    /// Files that are to be artifacts, of whatever kind, wherever they stand.
+    pub artifacts: Vec<Entry>,
     /// All other files.
     pub files: Vec<Entry>,
     /// What is neither file nor folder.
@@ -113,22 +120,24 @@ pub enum Part {
 /// publisher's folder that comes later is walked with the top.
 ///
 /// # Errors
-/// [`WalkError`] where `cartridges/` cannot be listed.
+/// [`WalkError`] where a folder of publishers cannot be listed.
 pub fn parts(root: &Path) -> Result<Vec<Part>, WalkError> {
-    let folder = root.join("cartridges");
-    let fails = |e: std::io::Error| WalkError {
-        path: folder.clone(),
-        message: e.to_string(),
-    };
     let mut parts = vec![Part::Top];
-    match folder.symlink_metadata() {
-        Ok(found) if found.is_dir() => {}
-        _ => return Ok(parts),
-    }
-    for entry in std::fs::read_dir(&folder).map_err(fails)? {
-        let entry = entry.map_err(fails)?;
-        if entry.file_type().map_err(fails)?.is_dir() && entry.file_name() != ".git" {
-            parts.push(Part::Publisher(entry.path()));
+    for kind in ArtifactType::ALL {
+        let folder = root.join(kind.folder());
+        let fails = |e: std::io::Error| WalkError {
+            path: folder.clone(),
+            message: e.to_string(),
+        };
+        match folder.symlink_metadata() {
+            Ok(found) if found.is_dir() => {}
+            _ => continue,
+        }
+        for entry in std::fs::read_dir(&folder).map_err(fails)? {
+            let entry = entry.map_err(fails)?;
+            if entry.file_type().map_err(fails)?.is_dir() && entry.file_name() != ".git" {
+                parts.push(Part::Publisher(entry.path()));
+            }
         }
     }
     Ok(parts)
@@ -222,14 +231,14 @@ pub fn walk_part(root: &Path, parts: &[Part], part: &Part) -> Result<Tree, WalkE
 pub fn merge(root: &Path, parts: Vec<Tree>) -> Result<Tree, WalkError> {
     let mut whole = Tree::default();
     for part in parts {
-        whole.cartridges.extend(part.cartridges);
+        whole.artifacts.extend(part.artifacts);
         whole.files.extend(part.files);
         whole.oddities.extend(part.oddities);
         whole.templates.extend(part.templates);
         whole.sidecars.extend(part.sidecars);
         whole.leftovers.extend(part.leftovers);
     }
-    if whole.cartridges.len() + whole.files.len() > MOST_ENTRIES {
+    if whole.artifacts.len() + whole.files.len() > MOST_ENTRIES {
         return Err(WalkError {
             path: root.to_path_buf(),
             message: format!("more than {MOST_ENTRIES} entries"),
@@ -280,7 +289,7 @@ pub fn add(tree: &mut Tree, path: &[u8], leaf: Leaf) {
 }
 
 fn sort(tree: &mut Tree) {
-    tree.cartridges.sort();
+    tree.artifacts.sort();
     tree.files.sort();
     tree.oddities.sort();
     tree.templates.sort();
@@ -323,11 +332,6 @@ fn is_leftover(path: &RegistryPath) -> bool {
         && (folder.is_empty() || is_sidecar_path(&format!("{folder}/{SIDECAR}")))
 }
 
-/// Whether a file's name is a cartridge's, in any case.
-pub fn is_cartridge(path: &RegistryPath) -> bool {
-    path.name().to_ascii_lowercase().ends_with(".acx")
-}
-
 enum Found {
     Folder,
     File(At),
@@ -349,7 +353,7 @@ fn place(tree: &mut Tree, path: Option<RegistryPath>, shown: &str, found: Found)
     match found {
         Found::Odd(kind) => odd(kind),
         Found::Folder => {
-            if is_cartridge(&path) {
+            if ArtifactType::of_path(&path).is_some() {
                 odd(OddityKind::Folder);
             }
             if let Some(("templates", name)) = path.as_str().split_once('/')
@@ -360,8 +364,8 @@ fn place(tree: &mut Tree, path: Option<RegistryPath>, shown: &str, found: Found)
         }
         Found::File(at) => {
             let entry = Entry { path, at };
-            if is_cartridge(&entry.path) {
-                &mut tree.cartridges
+            if entry.kind().is_some() {
+                &mut tree.artifacts
             } else {
                 &mut tree.files
             }

@@ -7,8 +7,9 @@ use crate::attest::{
     self, Envelope, PAYLOAD_TYPE, PrivateKey, PublicKey, SignatureError, Statement, Subject,
 };
 use crate::model::{
-    Digest, Json, KeyId, PublisherId, PublisherScope, Timestamp, json::shown, shorten,
+    Digest, Json, KeyId, PublisherId, PublisherScope, Timestamp, Trust, json::shown, shorten,
 };
+use crate::policy::TrustRegistry;
 
 /// What a document's signature is worth, from the worst to the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +48,16 @@ impl DocumentTrust {
         }
     }
 
+    /// The cartridges' trust value that is as much worth, for a policy's minimum.
+    pub fn of_cartridges(self) -> Trust {
+        match self {
+            Self::Tampered => Trust::Tampered,
+            Self::Unsigned => Trust::Legacy,
+            Self::PortableWarning | Self::Portable => Trust::Portable,
+            Self::Trusted => Trust::Trusted,
+        }
+    }
+
     /// The status that goes with it: invalid, warning or verified.
     pub fn status(self) -> &'static str {
         match self {
@@ -58,7 +69,7 @@ impl DocumentTrust {
 }
 
 /// The facts of a signature that verified.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed {
     /// Whose document it is.
     pub publisher: String,
@@ -123,37 +134,62 @@ pub(super) fn check(
         );
         issues.push((IssueKind::Future, "/integrity/signedAt".to_owned(), message));
     }
-    let Some(entry) = settings.trust.get(&signed.keyid) else {
-        return (DocumentTrust::Portable, Some(signed));
+    match origin(&signed, settings.trust, settings.now) {
+        Ok(trust) => (trust, Some(signed)),
+        Err(against) => {
+            let pointer = "/integrity/keyid".to_owned();
+            issues.push((IssueKind::Key, pointer, against.message));
+            // Whose a compromised key was is not forgotten; a foreign one was never the publisher's.
+            let signed = against.compromised.then_some(signed);
+            (DocumentTrust::Tampered, signed)
+        }
+    }
+}
+
+/// What the trust registry has against a key.
+pub(crate) struct Against {
+    message: String,
+    /// The key was compromised; otherwise it is another publisher's.
+    compromised: bool,
+}
+
+/// What a signature that holds is worth under these keys at this time.
+pub(crate) fn origin(
+    signed: &Signed,
+    trust: &TrustRegistry,
+    now: &Timestamp,
+) -> Result<DocumentTrust, Against> {
+    let Some(entry) = trust.get(&signed.keyid) else {
+        return Ok(DocumentTrust::Portable);
     };
-    let against = if entry.compromised() {
-        Some(format!(
-            "the signer's key {} is revoked: it was compromised",
-            signed.keyid
-        ))
-    } else if entry.publisher.as_str() != signed.publisher {
-        Some(format!(
-            "the trust registry gives the key {} to {}",
-            signed.keyid, entry.publisher
-        ))
-    } else {
-        None
-    };
-    if let Some(message) = against {
-        issues.push((IssueKind::Key, "/integrity/keyid".to_owned(), message));
-        return (DocumentTrust::Tampered, None);
+    if entry.compromised() {
+        return Err(Against {
+            message: format!(
+                "the signer's key {} is revoked: it was compromised",
+                signed.keyid
+            ),
+            compromised: true,
+        });
+    }
+    if entry.publisher.as_str() != signed.publisher {
+        return Err(Against {
+            message: format!(
+                "the trust registry gives the key {} to {}",
+                signed.keyid, entry.publisher
+            ),
+            compromised: false,
+        });
     }
     let eligible = PublisherId::try_from(signed.publisher.as_str()).is_ok_and(|publisher| {
         entry
-            .eligible(&publisher, Some(&signed.signed_at), settings.now)
+            .eligible(&publisher, Some(&signed.signed_at), now)
             .is_ok()
     });
-    let trust = if eligible {
+    Ok(if eligible {
         DocumentTrust::Trusted
     } else {
         DocumentTrust::PortableWarning
-    };
-    (trust, Some(signed))
+    })
 }
 
 /// `integrity.schemaVersion`
@@ -175,7 +211,7 @@ fn predicate_type(kind: Kind) -> &'static str {
 fn subject_name(kind: Kind, value: &Json) -> String {
     format!(
         "urn:acx:{}:{}@{}",
-        kind.as_str(),
+        kind.artifact().as_str(),
         text(value, "id"),
         value
             .get("version")

@@ -10,14 +10,24 @@ mod profile;
 mod scan;
 mod workflow;
 
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
 use crate::attest::PrivateKey;
 use crate::check::{Check, DocumentIssue as IssueKind, Place, RULES, Sink};
+use crate::container;
 use crate::finding::{Finding, Severity};
 use crate::model::json::{self, member};
-use crate::model::{Digest, Json, PublisherId, Timestamp};
-use crate::policy::TrustRegistry;
+use crate::model::{
+    ArtifactType, Coordinate, Digest, DocumentId, Json, KeyId, PublisherId, Timestamp,
+    Version,
+};
+use crate::policy::{Policy, TrustRegistry};
 use crate::schema::{AGENT_GRAPH, Schema, WORKFLOW};
+use crate::verdict::{Seen, is_of_the_key};
 
+pub(crate) use integrity::origin;
 pub use integrity::{DocumentTrust, Signed};
 
 /// Bytes a document may have.
@@ -33,11 +43,20 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The document that an artifact of this type is; none for a cartridge.
+    pub fn of_type(artifact: ArtifactType) -> Option<Self> {
+        match artifact {
+            ArtifactType::Agent => None,
+            ArtifactType::Workflow => Some(Self::Workflow),
+            ArtifactType::AgentGraph => Some(Self::AgentGraph),
+        }
+    }
+
     /// Its `artifactType`.
-    pub fn as_str(self) -> &'static str {
+    pub fn artifact(self) -> ArtifactType {
         match self {
-            Self::Workflow => "workflow",
-            Self::AgentGraph => "agent-graph",
+            Self::Workflow => ArtifactType::Workflow,
+            Self::AgentGraph => ArtifactType::AgentGraph,
         }
     }
 
@@ -49,14 +68,6 @@ impl Kind {
             Some(Self::AgentGraph)
         } else {
             None
-        }
-    }
-
-    /// The path in a registry of the document with this coordinate.
-    pub fn path(self, publisher: &str, id: &str, version: &str) -> String {
-        match self {
-            Self::Workflow => format!("cals/{publisher}/{id}/{version}.cal.json"),
-            Self::AgentGraph => format!("graphs/{publisher}/{id}/{version}.agent-graph.json"),
         }
     }
 
@@ -74,6 +85,8 @@ pub(crate) type Issue = (IssueKind, String, String);
 /// What a judgement depends on besides the bytes.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
+    /// The registry's policy: the levels of the rules.
+    pub policy: &'a Policy,
     /// The registry's keys.
     pub trust: &'a TrustRegistry,
     /// The run's one time.
@@ -91,6 +104,7 @@ pub struct Accepted {
     sha256: Digest,
     trust: DocumentTrust,
     signed: Signed,
+    plain: bool,
 }
 
 impl Accepted {
@@ -126,6 +140,10 @@ impl Accepted {
             text(&self.value, "version"),
         ]
     }
+    /// Whether no rule has a word to say of it, whatever its place.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
 }
 
 /// What is known of a document that was judged.
@@ -139,6 +157,8 @@ pub struct Judgement {
     pub digest: Option<Digest>,
     /// Errors and warnings, sorted.
     pub findings: Vec<Finding>,
+    /// The publisher and the signer's key, where nothing stands against the document but what became of the key since.
+    pub signer: Option<(String, KeyId)>,
 }
 
 /// Judges the bytes of one document. `shown` is how findings name the file; `path` is its place in a registry, where it
@@ -150,10 +170,28 @@ pub fn judge(
     bytes: &[u8],
     settings: Settings<'_>,
 ) -> Judgement {
+    judge_placed(kind, shown, path, bytes, settings, |_, _| {})
+}
+
+/// As [`judge`]; `place` adds what the caller knows of the file's place (its findings count as the rules' own) and may
+/// lower findings by the registry's waivers.
+pub fn judge_placed(
+    kind: Kind,
+    shown: &str,
+    path: Option<&str>,
+    bytes: &[u8],
+    settings: Settings<'_>,
+    place: impl FnOnce(Option<Seen<'_>>, &mut Vec<Finding>),
+) -> Judgement {
     let mut issues = Vec::new();
     let value = match parse(bytes) {
         Ok(value) => value,
-        Err(message) => return unreadable(shown, message),
+        Err(message) => {
+            let mut judgement = unreadable(settings.policy, shown, message);
+            place(None, &mut judgement.findings);
+            crate::finding::sort(&mut judgement.findings);
+            return judgement;
+        }
     };
     let before = issues.len();
     for (pointer, message) in kind.schema().defects(&value) {
@@ -182,7 +220,8 @@ pub fn judge(
         scan::check(kind, &value, &mut issues);
     }
     if let (Some(path), Some(publisher)) = (path, publisher) {
-        let expected = kind.path(publisher, text(&value, "id"), text(&value, "version"));
+        let (id, version) = (text(&value, "id"), text(&value, "version"));
+        let expected = kind.artifact().path(publisher, id, version);
         if path != expected {
             let message = format!(
                 "expected the path {:?}, found {:?}",
@@ -192,8 +231,26 @@ pub fn judge(
             issues.push((IssueKind::Coordinate, String::new(), message));
         }
     }
-    let findings = findings(shown, &issues);
+    let mut findings = findings(settings.policy, shown, &issues);
+    let plain = findings.is_empty();
+    let sha256 = Digest::of(bytes);
+    let seen = Seen {
+        sha256,
+        claims: [
+            signed.as_ref().map(|signed| signed.publisher.as_str()),
+            value.get("id").and_then(Json::as_str),
+            value.get("version").and_then(Json::as_str),
+        ],
+        manifest: Some(digest),
+        trust: trust.of_cartridges(),
+    };
+    place(Some(seen), &mut findings);
+    crate::finding::sort(&mut findings);
     let sound = findings.iter().all(|f| f.severity != Severity::Error);
+    let signer = signed
+        .as_ref()
+        .filter(|_| is_of_the_key(&findings))
+        .map(|signed| (signed.publisher.clone(), signed.keyid.clone()));
     let accepted = match signed {
         Some(signed)
             if sound && settings.publication && trust >= DocumentTrust::PortableWarning =>
@@ -202,9 +259,10 @@ pub fn judge(
                 kind,
                 value,
                 digest,
-                sha256: Digest::of(bytes),
+                sha256,
                 trust,
                 signed,
+                plain,
             }))
         }
         _ => None,
@@ -214,7 +272,20 @@ pub fn judge(
         trust: Some(trust),
         digest: Some(digest),
         findings,
+        signer,
     }
+}
+
+/// The coordinate that a document spells, signed or not; `None` where it cannot be read or a part is not of its form.
+pub fn coordinate(kind: Kind, bytes: &[u8]) -> Option<Coordinate> {
+    let value = parse(bytes).ok()?;
+    let publisher = value.pointer("/integrity/publisherId")?.as_str()?;
+    Some(Coordinate {
+        kind: kind.artifact(),
+        publisher: PublisherId::try_from(publisher).ok()?,
+        id: DocumentId::try_from(text(&value, "id")).ok()?,
+        version: Version::try_from(text(&value, "version")).ok()?,
+    })
 }
 
 /// The digest that a signature of a document covers: of its canonical form without `integrity`.
@@ -238,7 +309,8 @@ pub fn sign(
     key: &PrivateKey,
     now: &Timestamp,
 ) -> Result<Vec<u8>, Judgement> {
-    let mut value = parse(bytes).map_err(|message| unreadable(shown, message))?;
+    let policy = Policy::default();
+    let mut value = parse(bytes).map_err(|message| unreadable(&policy, shown, message))?;
     if let Some(members) = value.as_object_mut() {
         members.shift_remove("integrity");
     }
@@ -247,9 +319,10 @@ pub fn sign(
         members.insert("integrity".to_owned(), integrity);
     }
     let mut file = serde_json::to_vec_pretty(&value)
-        .map_err(|e| unreadable(shown, format!("cannot be written: {e}")))?;
+        .map_err(|e| unreadable(&policy, shown, format!("cannot be written: {e}")))?;
     file.push(b'\n');
     let settings = Settings {
+        policy: &policy,
         trust: &TrustRegistry::default(),
         now,
         publication: true,
@@ -263,17 +336,19 @@ pub fn sign(
 }
 
 /// A document that is too large to be read at all.
-pub fn too_large(shown: &str, bytes: u64) -> Judgement {
-    let message = format!("expected at most {MAX_BYTES} bytes, found {bytes}");
-    unreadable(shown, message)
+pub fn too_large(shown: &str, bytes: u64, most: u64) -> Judgement {
+    let message = format!("expected at most {most} bytes, found {bytes}");
+    unreadable(&Policy::default(), shown, message)
 }
 
-fn unreadable(shown: &str, message: String) -> Judgement {
+fn unreadable(policy: &Policy, shown: &str, message: String) -> Judgement {
+    let issue = (IssueKind::Json, String::new(), message);
     Judgement {
         accepted: None,
         trust: None,
         digest: None,
-        findings: findings(shown, &[(IssueKind::Json, String::new(), message)]),
+        findings: findings(policy, shown, &[issue]),
+        signer: None,
     }
 }
 
@@ -284,6 +359,9 @@ fn parse(bytes: &[u8]) -> Result<Json, String> {
             "expected at most {MAX_BYTES} bytes, found {}",
             bytes.len()
         ));
+    }
+    if container::is_lfs_pointer(bytes) {
+        return Err("expected the document, found git-lfs's pointer to it: take the documents out of git-lfs and add them anew".to_owned());
     }
     let value = json::parse_interoperable(bytes).map_err(|e| e.to_string())?;
     if value.is_object() {
@@ -302,13 +380,13 @@ fn content_digest(value: &Json) -> Digest {
     Digest::of(&json::canonical(&content))
 }
 
-fn findings(path: &str, issues: &[Issue]) -> Vec<Finding> {
+fn findings(policy: &Policy, path: &str, issues: &[Issue]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in RULES {
         let Check::Document(kind) = rule.check else {
             continue;
         };
-        let mut sink = Sink::new(rule, path, Some(rule.level), &mut findings);
+        let mut sink = Sink::new(rule, path, policy.level(rule.info()), &mut findings);
         for (_, pointer, message) in issues.iter().filter(|(of, ..)| *of == kind) {
             let place = Place {
                 table: None,
@@ -379,50 +457,112 @@ pub enum DependencyStatus {
     DigestMismatch,
 }
 
-/// The pinned workflows of a graph, in loop order: the loop's place and how it stands among these accepted workflows.
-pub fn dependencies(
-    graph: &Json,
-    find: impl Fn(&str, &str, &str) -> Option<Digest>,
-) -> Vec<(usize, DependencyStatus)> {
+/// A workflow that a loop of a graph pins, as signed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    /// The loop's place in `loops`.
+    pub place: usize,
+    /// The loop's id.
+    pub loop_id: String,
+    /// The workflow's publisher.
+    pub publisher: String,
+    /// The workflow's id.
+    pub id: String,
+    /// The workflow's version.
+    pub version: String,
+    /// The workflow's digest.
+    pub digest: String,
+    /// The aliases of the workflow that the loop binds to actors, each with its pointer.
+    pub aliases: Vec<(String, String)>,
+}
+
+/// The pinned workflows of a graph, in loop order.
+pub fn pins(graph: &Json) -> Vec<Pin> {
     let loops = list(graph, "loops").iter().enumerate();
     loops
         .filter(|(_, item)| text(item, "kind") == "acx-workflow")
         .map(|(place, item)| {
             let pinned = item.get("workflowRef").unwrap_or(&Json::Null);
-            let found = find(
-                text(pinned, "publisherId"),
-                text(pinned, "id"),
-                text(pinned, "version"),
-            );
-            let status = match found {
-                None => DependencyStatus::Missing,
-                Some(digest) if digest.to_string() == text(pinned, "digest") => {
-                    DependencyStatus::Resolved
-                }
-                Some(_) => DependencyStatus::DigestMismatch,
-            };
-            (place, status)
+            let part = |name: &str| text(pinned, name).to_owned();
+            let bindings = list(item, "actorBindings").iter().enumerate();
+            let aliases = bindings.flat_map(|(binding, item)| {
+                let aliases = texts(item, "participants").enumerate();
+                aliases.map(move |(at_alias, alias)| {
+                    let rest = format!("/actorBindings/{binding}/participants/{at_alias}");
+                    (at("loops", place, &rest), alias.to_owned())
+                })
+            });
+            Pin {
+                place,
+                loop_id: text(item, "id").to_owned(),
+                publisher: part("publisherId"),
+                id: part("id"),
+                version: part("version"),
+                digest: part("digest"),
+                aliases: aliases.collect(),
+            }
+        })
+        .collect()
+}
+
+/// How each pinned workflow stands among accepted ones; `find` gives the digest by publisher, id and version.
+pub fn dependencies(
+    pins: &[Pin],
+    find: impl Fn(&str, &str, &str) -> Option<Digest>,
+) -> Vec<DependencyStatus> {
+    pins.iter()
+        .map(|pin| match find(&pin.publisher, &pin.id, &pin.version) {
+            None => DependencyStatus::Missing,
+            Some(digest) if digest.to_string() == pin.digest => DependencyStatus::Resolved,
+            Some(_) => DependencyStatus::DigestMismatch,
         })
         .collect()
 }
 
 /// The findings on a graph's dependencies that are not resolved.
-pub fn dependency_findings(shown: &str, found: &[(usize, DependencyStatus)]) -> Vec<Finding> {
-    let issues: Vec<Issue> = found
+pub fn dependency_findings(
+    policy: &Policy,
+    shown: &str,
+    pins: &[Pin],
+    found: &[DependencyStatus],
+) -> Vec<Finding> {
+    let issues: Vec<Issue> = pins
         .iter()
-        .filter_map(|(place, status)| {
+        .zip(found)
+        .filter_map(|(pin, status)| {
             let message = match status {
                 DependencyStatus::Resolved => return None,
-                DependencyStatus::Missing => {
-                    "the registry has no accepted workflow of this coordinate"
-                }
-                DependencyStatus::DigestMismatch => {
-                    "the registry's workflow of this coordinate has another digest"
-                }
+                DependencyStatus::Missing => "has no accepted workflow of this coordinate",
+                DependencyStatus::DigestMismatch => "has another digest for this workflow",
             };
-            let pointer = at("loops", *place, "/workflowRef");
-            Some((IssueKind::Dependency, pointer, message.to_owned()))
+            let message = format!(
+                "expected {}/{}@{} ({}), the registry {message}",
+                pin.publisher, pin.id, pin.version, pin.digest
+            );
+            let pointer = at("loops", pin.place, "/workflowRef");
+            Some((IssueKind::Dependency, pointer, message))
         })
         .collect();
-    findings(shown, &issues)
+    findings(policy, shown, &issues)
+}
+
+/// The findings on bound aliases that the pinned workflow, with these aliases, has no participant for.
+pub fn binding_findings(
+    policy: &Policy,
+    shown: &str,
+    pin: &Pin,
+    aliases: &BTreeSet<&str>,
+) -> Vec<Finding> {
+    let unknown = pin.aliases.iter();
+    let issues: Vec<Issue> = unknown
+        .filter(|(_, alias)| !aliases.contains(alias.as_str()))
+        .map(|(pointer, alias)| {
+            let message = format!(
+                "expected a participant of {}/{}@{}, found {alias:?}",
+                pin.publisher, pin.id, pin.version
+            );
+            (IssueKind::Binding, pointer.clone(), message)
+        })
+        .collect();
+    findings(policy, shown, &issues)
 }

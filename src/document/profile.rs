@@ -166,7 +166,7 @@ pub(super) fn lineage(kind: Kind, value: &Json, publisher: Option<&str>, issues:
             ));
         }
         let version = parent.get("version");
-        let own = text(parent, "artifactType") == kind.as_str()
+        let own = text(parent, "artifactType") == kind.artifact().as_str()
             && parent.get("publisherId").and_then(Json::as_str) == publisher
             && parent.get("id") == value.get("id")
             && (version.is_none() || version == value.get("version"));

@@ -98,6 +98,13 @@ super::checked_text!(
     "an id: a lower-case letter, then at most 127 lower-case letters, digits, dots, underscores and hyphens"
 );
 
+impl From<ArtifactId> for DocumentId {
+    /// Every cartridge's id has the form of the others'.
+    fn from(id: ArtifactId) -> Self {
+        Self(id.0)
+    }
+}
+
 /// The kinds of artifact a registry holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

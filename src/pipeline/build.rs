@@ -22,7 +22,7 @@ use crate::disk;
 use crate::finding::Finding;
 use crate::git::{self, Bounds, Repo};
 use crate::lance::Dataset;
-use crate::model::{Digest, Json, KeyId, Timestamp, Trust};
+use crate::model::{ArtifactType, Digest, Json, KeyId, Timestamp, Trust};
 use crate::policy::StatusLedger;
 use crate::project::{self, CartridgeEntry, TemplateEntry};
 use crate::publish::{self, IndexHead, Integrity, Published, Signing};
@@ -72,7 +72,7 @@ pub struct BuildOptions<'a> {
     pub checkout: Option<&'a Checkout>,
     /// What was found before.
     pub cache: Option<&'a Cache>,
-    /// Says that the time is up; then no more cartridges are judged.
+    /// Says that the time is up; then no more artifacts are judged.
     pub expired: &'a (dyn Fn() -> bool + Sync),
     /// Who watches.
     pub observer: Option<&'a dyn Observer>,
@@ -80,7 +80,7 @@ pub struct BuildOptions<'a> {
 
 /// Someone who watches a build, from all of its threads.
 pub trait Observer: Sync {
-    /// So many cartridges are going to be judged.
+    /// So many artifacts are going to be judged.
     fn begin(&self, files: usize);
     /// Does the work of judging one; the observer may see how long that takes.
     fn file(&self, path: &str, work: &mut dyn FnMut() -> Verdict);
@@ -201,11 +201,16 @@ pub fn build(
     };
     let mut warnings = Vec::new();
     let templates = templates(registry, &tree, &mut warnings)?;
-    not_indexed(registry, &tree, &mut warnings);
     if let (Some(old), Mode::Check) = (&old, options.mode) {
         lapsed(registry, old, options.now, &mut warnings)?;
     }
-    report.counts.cartridges = tree.cartridges.len();
+    let count = |kind| {
+        let all = tree.artifacts.iter();
+        all.filter(|entry| entry.kind() == Some(kind)).count()
+    };
+    report.counts.cartridges = count(ArtifactType::Agent);
+    report.counts.workflows = count(ArtifactType::Workflow);
+    report.counts.agent_graphs = count(ArtifactType::AgentGraph);
     let joined = join(&stage, judged, &known, templates, warnings, &mut report)?;
 
     let datasets = threads.install(|| Datasets::plan(&stage, output, &tree, placed, &joined))?;
@@ -346,7 +351,7 @@ pub(super) fn of_index(
         .flat_map(listed)
         .map(|(_, published)| published)
     {
-        // `cartridges/<publisher>/…`
+        // `<folder of the kind>/<publisher>/…`
         if let (Some(key), Some(publisher)) = (&published.keyid, published.path.split('/').nth(1)) {
             keys.entry(publisher.to_owned())
                 .or_default()
@@ -374,21 +379,21 @@ fn judge_all(
     observer: Option<&dyn Observer>,
 ) -> Vec<Judged> {
     if let Some(observer) = observer {
-        observer.begin(tree.cartridges.len());
+        observer.begin(tree.artifacts.len());
     }
     let mut judged: Vec<Judged> = tree
-        .cartridges
+        .artifacts
         .par_iter()
         .map(|entry| {
             if (stage.expired)() {
                 return Judged::unverifiable(entry, "the time was up before it was judged");
             }
             let Some(observer) = observer else {
-                return stage.cartridge(entry, output);
+                return stage.artifact(entry, output);
             };
             let mut judged = None;
             observer.file(entry.path.as_str(), &mut || {
-                judged.insert(stage.cartridge(entry, output)).verdict()
+                judged.insert(stage.artifact(entry, output)).verdict()
             });
             judged.unwrap_or_else(|| Judged::unverifiable(entry, "it was not judged"))
         })
@@ -534,34 +539,6 @@ fn templates(
     Ok(out)
 }
 
-fn not_indexed(registry: &Registry, tree: &Tree, warnings: &mut Vec<Finding>) {
-    for (folder, ending, what) in [
-        ("cals", ".cal.json", "workflows"),
-        ("graphs", ".agent-graph.json", "Agent Graphs"),
-    ] {
-        let inside = |path: &str| {
-            path.split_once('/')
-                .is_some_and(|(first, _)| first == folder)
-        };
-        let files = tree
-            .files
-            .iter()
-            .filter(|e| inside(e.path.as_str()) && e.path.as_str().ends_with(ending))
-            .count();
-        if files > 0 {
-            let message = format!("{files} {what} below {folder}/ are not indexed");
-            report(
-                &registry.policy,
-                "registry-not-indexed",
-                folder,
-                Place::file(),
-                message,
-                warnings,
-            );
-        }
-    }
-}
-
 /// What held when the index was signed and holds no more.
 fn lapsed(
     registry: &Registry,
@@ -604,13 +581,8 @@ fn lapsed(
     if registry.trust.is_empty() {
         return Ok(());
     }
-    for entry in old
-        .content()?
-        .get("cartridges")
-        .and_then(Json::as_array)
-        .into_iter()
-        .flatten()
-    {
+    let content = old.content()?;
+    for (_, entry) in publish::entries(&content) {
         let text = |name: &str| entry.get(name).and_then(Json::as_str).unwrap_or_default();
         if text("trust") != Trust::Trusted.as_str() {
             continue;
@@ -678,11 +650,8 @@ fn compare(
 
 /// The entries of an index's content, by path.
 fn by_path(content: &Json) -> BTreeMap<&str, &Json> {
-    let entries = content.get("cartridges").and_then(Json::as_array);
-    entries
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some((entry.get("path")?.as_str()?, entry)))
+    publish::entries(content)
+        .filter_map(|(_, entry)| Some((entry.get("path")?.as_str()?, entry)))
         .collect()
 }
 
@@ -726,7 +695,11 @@ fn differences(old: &Json, new: &Json, out: &mut Vec<String>) {
         }),
     );
     let rest = members(old, new);
-    if rest != "cartridges" && !rest.is_empty() {
+    if !rest
+        .split(", ")
+        .all(|name| ArtifactType::ALL.map(publish::array).contains(&name))
+        && !rest.is_empty()
+    {
         all.push(format!("the index's {rest}"));
     }
     let hidden = all.len().saturating_sub(DIFFERENCES);
@@ -772,7 +745,7 @@ impl<'a> Datasets<'a> {
     ) -> Result<Self, RunError> {
         let entries = &joined.content.cartridges;
         let files: BTreeMap<&str, &Entry> = tree
-            .cartridges
+            .artifacts
             .iter()
             .map(|e| (e.path.as_str(), e))
             .collect();
@@ -966,12 +939,7 @@ fn sign(
 }
 
 fn shrink(old: &[Published], joined: &Joined, report: &BuildReport) -> Result<(), RunError> {
-    let kept: BTreeSet<&str> = joined
-        .content
-        .cartridges
-        .iter()
-        .map(|e| e.path.as_str())
-        .collect();
+    let kept: BTreeSet<&str> = joined.content.heads().map(|(_, head)| head.path).collect();
     let lost = old
         .iter()
         .filter(|p| !kept.contains(p.path.as_str()))

@@ -6,7 +6,7 @@
 //! found anew. It is 256 files, each with the ids of one first byte, and one that names the last verified index:
 //!
 //! ```text
-//! acx-cache/1 <version and rules, hashed>
+//! acx-cache/2 <version and rules, hashed>
 //! <blob id> <day it was last of use> <JSON>     by id
 //! sha256:<of all before>
 //! ```
@@ -23,10 +23,10 @@ use crate::check::RULES;
 use crate::disk;
 use crate::model::{Digest, Timestamp};
 use crate::policy::Policy;
-use crate::project::{Memories, Remembered};
+use crate::project::{Memories, Remembered, RememberedDocument};
 
 /// To be raised when what is kept, or what the rules find, changes without a change of the rules' texts.
-const FORMAT: &str = "acx-cache/1";
+const FORMAT: &str = "acx-cache/2";
 /// The file that names the last index that was verified.
 const INDEX: &str = "index";
 /// Files of a cache, but for that one.
@@ -46,6 +46,8 @@ const FRESH_DAYS: i64 = 30;
 pub(super) enum Fact {
     /// A sound cartridge.
     Cartridge(Box<Sound>),
+    /// A sound workflow or Agent Graph.
+    Document(Box<RememberedDocument>),
     /// Another file, without a private key in it.
     Plain,
 }

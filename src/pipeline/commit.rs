@@ -14,9 +14,9 @@ use gix::hash::ObjectId;
 use super::RunError;
 use super::build::{BuildOptions, build};
 use super::output::{Output, Staged};
-use crate::discover::{INDEX, REGISTRY_DATASET, is_cartridge, sidecar_of};
+use crate::discover::{INDEX, REGISTRY_DATASET, sidecar_of};
 use crate::git::{self, Bounds, Edit, Identity, Mode, Repo, program};
-use crate::model::{RegistryPath, Timestamp};
+use crate::model::{ArtifactType, RegistryPath, Timestamp};
 use crate::registry::{LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE};
 use crate::report::BuildReport;
 use crate::source::Source;
@@ -111,7 +111,8 @@ impl Branch<'_> {
             let counts = self.below(&path).is_some_and(|path| {
                 [POLICY_FILE, TRUST_FILE, LEDGER_FILE].contains(&path)
                     || path.starts_with("templates/")
-                    || RegistryPath::try_from(path).is_ok_and(|path| is_cartridge(&path))
+                    || RegistryPath::try_from(path)
+                        .is_ok_and(|path| ArtifactType::of_path(&path).is_some())
             });
             if counts && *changed != b' ' {
                 return Err(RunError::new(format!(

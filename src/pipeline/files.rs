@@ -45,17 +45,24 @@ fn check_document(
     let bytes = match disk::read(file, document::MAX_BYTES as u64) {
         Ok(bytes) => bytes,
         Err(ReadError::TooLarge(bytes)) => {
-            let judgement = document::too_large(&path, bytes);
+            let judgement = document::too_large(&path, bytes, document::MAX_BYTES as u64);
             return FileReport::document(path, judgement, false);
         }
         Err(e) => return FileReport::unverifiable(path, format!("cannot be read: {e}")),
     };
+    let policy = settings.policy;
     let settings = document::Settings {
+        policy,
         trust: settings.trust,
         now: settings.now,
         publication: true,
     };
-    let judgement = document::judge(kind, &path, None, &bytes, settings);
+    let judgement =
+        document::judge_placed(kind, &path, None, &bytes, settings, |seen, findings| {
+            if let Some(seen) = seen {
+                judge::minimum_trust(policy, &path, seen.trust, findings);
+            }
+        });
     FileReport::document(path, judgement, false)
 }
 

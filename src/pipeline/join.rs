@@ -1,4 +1,5 @@
-//! What can only be seen with all judgements at hand: duplicates, what is missing, the ledger, the latest version.
+//! What can only be seen with all judgements at hand: duplicates, what is missing, what graphs depend on, the ledger,
+//! the latest version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +7,13 @@ use super::RunError;
 use super::judge::{Judged, Outcome, Stage};
 use super::publishers::{Known, refuse_strangers};
 use crate::check::Place;
+use crate::document::{self, DependencyStatus, Pin};
 use crate::finding::Finding;
-use crate::model::{ArtifactType, Coordinate, RegistryPath, Timestamp, Version};
-use crate::policy::{LedgerEntry, LedgerRef, Lifecycle, StatusLedger};
-use crate::project::{CartridgeEntry, Projected, RegistryStatus, TemplateEntry};
+use crate::model::{ArtifactType, Coordinate, Digest, RegistryPath, Timestamp, Version};
+use crate::policy::{LedgerRef, Lifecycle, StatusLedger};
+use crate::project::{
+    Artifact, DocumentEntry, Entries, Head, IndexEntry, RegistryStatus, TemplateEntry,
+};
 use crate::publish::{Content, GENERATED_NEVER, Published};
 use crate::registry::LEDGER_FILE;
 use crate::report::{Accepted, BuildReport, Rejected, Unverifiable, has_error};
@@ -23,6 +27,9 @@ pub(super) struct Joined {
     pub stale: BTreeSet<String>,
 }
 
+/// An artifact that nothing speaks against so far, and what there is to say of it.
+pub(super) type Candidate = (Artifact, Vec<Finding>);
+
 /// Joins the judgements into the index's content, and reports on the way.
 pub(super) fn join(
     stage: &Stage<'_>,
@@ -34,7 +41,7 @@ pub(super) fn join(
 ) -> Result<Joined, RunError> {
     let seen: BTreeSet<String> = judged.iter().map(|j| j.path.clone()).collect();
     let mut used_waivers = BTreeSet::new();
-    let mut accepted: Vec<(Projected, Vec<Finding>)> = Vec::new();
+    let mut accepted: Vec<Candidate> = Vec::new();
     let mut stale = BTreeSet::new();
     let mut rejected: Vec<Rejected> = Vec::new();
     for one in judged {
@@ -44,7 +51,7 @@ pub(super) fn join(
                 if indexable.stale {
                     stale.insert(one.path);
                 }
-                accepted.push((indexable.projected, one.findings));
+                accepted.push((indexable.artifact, one.findings));
             }
             Outcome::Unverifiable(reason) => report.unverifiable.push(Unverifiable {
                 path: one.path,
@@ -76,6 +83,13 @@ pub(super) fn join(
     }
     duplicates(stage, &[], &mut accepted, &mut rejected);
     refuse_strangers(stage, known, &mut accepted, &mut rejected)?;
+    let beside = BTreeMap::new();
+    used_waivers.extend(dependencies(
+        stage,
+        &beside,
+        &mut accepted,
+        &mut rejected,
+    ));
 
     // Malware must be removable: what the ledger calls withdrawn is left out without failing the run.
     for one in rejected {
@@ -96,7 +110,7 @@ pub(super) fn join(
             }));
         }
     }
-    let mut entries = Vec::with_capacity(accepted.len());
+    let mut entries = Entries::default();
     let mut times: Vec<Timestamp> = stage
         .registry
         .ledger
@@ -104,28 +118,41 @@ pub(super) fn join(
         .clone()
         .into_iter()
         .collect();
-    for (projected, findings) in accepted {
+    for (artifact, findings) in accepted {
         warnings.extend(findings);
-        times.push(projected.made_at);
-        entries.push(projected.entry);
+        times.push(artifact.made_at().clone());
+        entries.push(artifact);
     }
-    sort(&mut entries);
-    lifecycle(stage, &mut entries, &mut warnings);
-    latest(&mut entries);
+    sort(&mut entries.cartridges);
+    sort(&mut entries.workflows);
+    sort(&mut entries.agent_graphs);
+    targets(stage, &entries, &mut warnings);
+    lifecycle(stage, ArtifactType::Agent, &mut entries.cartridges);
+    lifecycle(stage, ArtifactType::Workflow, &mut entries.workflows);
+    lifecycle(stage, ArtifactType::AgentGraph, &mut entries.agent_graphs);
+    latest(&mut entries.cartridges);
+    latest(&mut entries.workflows);
+    latest(&mut entries.agent_graphs);
+    for graph in &mut entries.agent_graphs {
+        graph.resolve(|pin| status_of(stage, pin));
+    }
     waivers(stage, &used_waivers, &mut warnings);
 
     report.rejected.sort_by(|a, b| a.path.cmp(&b.path));
     report.unverifiable.sort_by(|a, b| a.path.cmp(&b.path));
     warnings.sort_by(|a, b| a.location.cmp(&b.location).then_with(|| a.cmp(b)));
     report.warnings = warnings;
-    report.accepted = entries.iter().map(accepted_line).collect();
+    report.accepted = entries
+        .heads()
+        .map(|(_, head)| accepted_line(head))
+        .collect();
     report.counts.accepted = report.accepted.len();
     report.counts.rejected = report.rejected.len();
     report.counts.unverifiable = report.unverifiable.len();
     report.counts.warnings = report.warnings.len();
     report.counts.templates = templates.len();
 
-    let listed: BTreeSet<&str> = entries.iter().map(|e| e.path.as_str()).collect();
+    let listed: BTreeSet<&str> = entries.heads().map(|(_, head)| head.path).collect();
     stale.retain(|path| listed.contains(path.as_str()));
     let retired = stage
         .published
@@ -144,14 +171,15 @@ pub(super) fn join(
     })
 }
 
-fn accepted_line(entry: &CartridgeEntry) -> Accepted {
+/// How a report names what is accepted.
+pub(super) fn accepted_line(head: Head<'_>) -> Accepted {
     Accepted {
-        path: entry.path.clone(),
-        publisher: entry.publisher.clone(),
-        id: entry.id.clone(),
-        version: entry.version.clone(),
-        trust: entry.trust,
-        digest: entry.digest,
+        path: head.path.to_owned(),
+        publisher: head.publisher.to_owned(),
+        id: head.id.to_owned(),
+        version: head.version.to_owned(),
+        trust: head.trust,
+        digest: head.digest,
     }
 }
 
@@ -177,7 +205,7 @@ fn missing(stage: &Stage<'_>, seen: &BTreeSet<String>) -> Vec<(String, String)> 
     all.into_iter().collect()
 }
 
-/// Whether a ledger calls the cartridge of this path withdrawn.
+/// Whether a ledger calls the artifact of this path withdrawn.
 pub(super) fn is_withdrawn(ledger: &StatusLedger, path: &str) -> bool {
     let coordinate = RegistryPath::try_from(path)
         .ok()
@@ -185,21 +213,92 @@ pub(super) fn is_withdrawn(ledger: &StatusLedger, path: &str) -> bool {
     coordinate
         .and_then(|c| {
             let (publisher, id) = (c.publisher.as_str(), c.id.as_str());
-            ledger.entry(ArtifactType::Agent, publisher, id, c.version.as_str())
+            ledger.entry(c.kind, publisher, id, c.version.as_str())
         })
         .is_some_and(|entry| entry.status == Lifecycle::Withdrawn)
 }
 
-fn ledger_entry<'a>(
-    stage: &'a Stage<'_>,
-    publisher: &str,
-    id: &str,
-    version: &str,
-) -> Option<&'a LedgerEntry> {
-    stage
-        .registry
-        .ledger
-        .entry(ArtifactType::Agent, publisher, id, version)
+/// The ledger's word on a pinned workflow.
+fn status_of<'a>(stage: &'a Stage<'_>, pin: &Pin) -> &'a str {
+    let ledger = &stage.registry.ledger;
+    ledger
+        .entry(
+            ArtifactType::Workflow,
+            &pin.publisher,
+            &pin.id,
+            &pin.version,
+        )
+        .map_or(Lifecycle::Active, |entry| entry.status)
+        .as_str()
+}
+
+/// Refuses the graphs that pin what is not accepted here, and warns of bindings that their workflows have no
+/// participant for. `beside` are the workflows that stand in the registry and are not judged now, by path. Gives the
+/// waivers that were used.
+pub(super) fn dependencies(
+    stage: &Stage<'_>,
+    beside: &BTreeMap<String, DocumentEntry>,
+    accepted: &mut Vec<Candidate>,
+    rejected: &mut Vec<Rejected>,
+) -> BTreeSet<usize> {
+    let mut workflows: BTreeMap<String, (Digest, Vec<String>)> = BTreeMap::new();
+    let known = accepted.iter().filter_map(|(artifact, _)| match artifact {
+        Artifact::Workflow(entry) => Some(entry),
+        _ => None,
+    });
+    for entry in known.chain(beside.values()) {
+        let aliases = entry.aliases().into_iter().map(str::to_owned).collect();
+        workflows.insert(entry.path.clone(), (entry.digest, aliases));
+    }
+    let find = |publisher: &str, id: &str, version: &str| {
+        workflows.get(&ArtifactType::Workflow.path(publisher, id, version))
+    };
+    let policy = &stage.registry.policy;
+    let mut used = BTreeSet::new();
+    accepted.retain_mut(|(artifact, findings)| {
+        let Artifact::AgentGraph(graph) = artifact else {
+            return true;
+        };
+        let statuses =
+            document::dependencies(&graph.pins, |p, i, v| find(p, i, v).map(|found| found.0));
+        if statuses.iter().any(|s| *s != DependencyStatus::Resolved) {
+            let path = &graph.path;
+            findings.extend(document::dependency_findings(
+                policy,
+                path,
+                &graph.pins,
+                &statuses,
+            ));
+            rejected.push(Rejected {
+                path: path.clone(),
+                findings: std::mem::take(findings),
+            });
+            return false;
+        }
+        let mut bindings = Vec::new();
+        for pin in &graph.pins {
+            if let Some((_, aliases)) = find(&pin.publisher, &pin.id, &pin.version) {
+                let aliases = aliases.iter().map(String::as_str).collect();
+                bindings.extend(document::binding_findings(
+                    policy,
+                    &graph.path,
+                    pin,
+                    &aliases,
+                ));
+            }
+        }
+        used.extend(stage.waive(&mut bindings));
+        let is_error = has_error(&bindings);
+        findings.extend(bindings);
+        if is_error {
+            rejected.push(Rejected {
+                path: graph.path.clone(),
+                findings: std::mem::take(findings),
+            });
+        }
+        !is_error
+    });
+    used
 }
 
 /// What is equal for versions that differ in build metadata or case alone.
@@ -213,19 +312,25 @@ fn same_version_key(version: &str) -> String {
 pub(super) fn duplicates(
     stage: &Stage<'_>,
     siblings: &[String],
-    accepted: &mut Vec<(Projected, Vec<Finding>)>,
+    accepted: &mut Vec<Candidate>,
     rejected: &mut Vec<Rejected>,
 ) {
-    let key = |entry: &CartridgeEntry| {
-        let version = same_version_key(&entry.version);
-        (entry.publisher.clone(), entry.id.clone(), version)
+    let key = |artifact: &Artifact| {
+        let head = artifact.head();
+        let (publisher, id) = (head.publisher.to_owned(), head.id.to_owned());
+        (
+            artifact.kind(),
+            publisher,
+            id,
+            same_version_key(head.version),
+        )
     };
     let mut groups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
-    for (projected, _) in accepted.iter() {
+    for (artifact, _) in accepted.iter() {
         groups
-            .entry(key(&projected.entry))
+            .entry(key(artifact))
             .or_default()
-            .insert(projected.entry.path.clone());
+            .insert(artifact.head().path.to_owned());
     }
     for path in siblings {
         let coordinate = RegistryPath::try_from(path.as_str())
@@ -234,7 +339,7 @@ pub(super) fn duplicates(
         if let Some(c) = coordinate {
             let (publisher, id) = (c.publisher.as_str().to_owned(), c.id.as_str().to_owned());
             groups
-                .entry((publisher, id, same_version_key(c.version.as_str())))
+                .entry((c.kind, publisher, id, same_version_key(c.version.as_str())))
                 .or_default()
                 .insert(path.clone());
         }
@@ -246,17 +351,17 @@ pub(super) fn duplicates(
     if crowded.is_empty() {
         return;
     }
-    accepted.retain_mut(|(projected, findings)| {
-        let path = &projected.entry.path;
-        let Some(paths) = crowded.get(&key(&projected.entry)) else {
+    accepted.retain_mut(|(artifact, findings)| {
+        let path = artifact.head().path;
+        let Some(paths) = crowded.get(&key(artifact)) else {
             return true;
         };
-        if stage.published.contains_key(path.as_str()) {
+        if stage.published.contains_key(path) {
             return true;
         }
         let others: Vec<&str> = paths
             .iter()
-            .filter(|p| *p != path)
+            .filter(|p| p.as_str() != path)
             .map(String::as_str)
             .collect();
         let message = format!(
@@ -273,7 +378,7 @@ pub(super) fn duplicates(
             &mut findings,
         );
         rejected.push(Rejected {
-            path: path.clone(),
+            path: path.to_owned(),
             findings,
         });
         false
@@ -281,33 +386,34 @@ pub(super) fn duplicates(
 }
 
 /// By publisher, id, then version descending.
-fn sort(entries: &mut [CartridgeEntry]) {
-    let version = |entry: &CartridgeEntry| Version::try_from(entry.version.as_str()).ok();
-    entries.sort_by_cached_key(|e| {
+fn sort<E: IndexEntry>(entries: &mut [E]) {
+    entries.sort_by_cached_key(|entry| {
+        let head = entry.head();
         (
-            e.publisher.clone(),
-            e.id.clone(),
-            std::cmp::Reverse(version(e)),
+            head.publisher.to_owned(),
+            head.id.to_owned(),
+            std::cmp::Reverse(Version::try_from(head.version).ok()),
         )
     });
 }
 
-/// What the ledger says of each entry, and which of its entries say it of nothing.
-fn lifecycle(stage: &Stage<'_>, entries: &mut [CartridgeEntry], warnings: &mut Vec<Finding>) {
-    let coordinate = |e: &CartridgeEntry| (e.publisher.clone(), e.id.clone(), e.version.clone());
-    let digests: BTreeMap<_, _> = entries.iter().map(|e| (coordinate(e), e.digest)).collect();
+/// Which of the ledger's entries say it of nothing.
+fn targets(stage: &Stage<'_>, entries: &Entries, warnings: &mut Vec<Finding>) {
+    let digests: BTreeMap<_, _> = entries
+        .heads()
+        .map(|(kind, head)| ((kind, head.publisher, head.id, head.version), head.digest))
+        .collect();
     let indexed = |r: &LedgerRef| {
         let key = (
-            r.publisher.as_str().to_owned(),
-            r.id.as_str().to_owned(),
-            r.version.as_str().to_owned(),
+            r.artifact_type,
+            r.publisher.as_str(),
+            r.id.as_str(),
+            r.version.as_str(),
         );
-        match (r.artifact_type, digests.get(&key)) {
-            (ArtifactType::Agent, Some(digest)) if *digest == r.digest => Ok(()),
-            (ArtifactType::Agent, Some(digest)) => {
-                Err(format!("expected the digest {digest}, found {}", r.digest))
-            }
-            _ => Err("it is not in the index".to_owned()),
+        match digests.get(&key) {
+            Some(digest) if *digest == r.digest => Ok(()),
+            Some(digest) => Err(format!("expected the digest {digest}, found {}", r.digest)),
+            None => Err("it is not in the index".to_owned()),
         }
     };
     for (at, entry) in stage.registry.ledger.entries.iter().enumerate() {
@@ -336,29 +442,38 @@ fn lifecycle(stage: &Stage<'_>, entries: &mut [CartridgeEntry], warnings: &mut V
             warn("successor", "successor", successor);
         }
     }
+}
+
+/// What the ledger says of each entry of a kind.
+fn lifecycle<E: IndexEntry>(stage: &Stage<'_>, kind: ArtifactType, entries: &mut [E]) {
+    let ledger = &stage.registry.ledger;
     for entry in entries {
-        if let Some(found) = ledger_entry(stage, &entry.publisher, &entry.id, &entry.version) {
-            entry.registry_status = RegistryStatus {
+        let head = entry.head();
+        if let Some(found) = ledger.entry(kind, head.publisher, head.id, head.version) {
+            entry.set_status(RegistryStatus {
                 status: found.status.as_str().to_owned(),
                 reason: Some(found.reason.clone()),
                 recorded_at: Some(found.recorded_at.as_str().to_owned()),
                 successor: found.successor.as_ref().map(|s| serde_json::json!(s)),
                 advisory: found.advisory.clone(),
-            };
+            });
         }
     }
 }
 
-/// The highest version of each cartridge; a withdrawn one only where all are.
-fn latest(entries: &mut [CartridgeEntry]) {
-    let same = |a: &CartridgeEntry, b: &CartridgeEntry| a.publisher == b.publisher && a.id == b.id;
+/// The highest version of each artifact of a kind; a withdrawn one only where all are.
+fn latest<E: IndexEntry>(entries: &mut [E]) {
+    let same = |a: &E, b: &E| {
+        let (a, b) = (a.head(), b.head());
+        a.publisher == b.publisher && a.id == b.id
+    };
     for group in entries.chunk_by_mut(same) {
         let at = group
             .iter()
-            .position(|e| e.registry_status.status != "withdrawn")
+            .position(|e| e.head().registry_status.status != "withdrawn")
             .unwrap_or(0);
         if let Some(entry) = group.get_mut(at) {
-            entry.latest = true;
+            entry.set_latest();
         }
     }
 }

@@ -13,11 +13,12 @@ use crate::check::{self, Place, Settings, Sink};
 use crate::container::Refusal;
 use crate::discover::{At, Entry, Oddity, OddityKind, Tree};
 use crate::disk::ReadError;
+use crate::document;
 use crate::finding::{Finding, Severity};
 use crate::git::{self, Bounds};
-use crate::model::{Coordinate, KeyId, RegistryPath, Timestamp, Trust};
+use crate::model::{ArtifactType, Coordinate, KeyId, RegistryPath, Timestamp, Trust};
 use crate::policy::{Policy, StatusLedger};
-use crate::project::{self, Memories, Projected, Remembered};
+use crate::project::{self, Artifact, Memories, Remembered, RememberedDocument};
 use crate::publish::Published;
 use crate::registry::Registry;
 use crate::report::Verdict;
@@ -35,9 +36,9 @@ pub(super) enum Outcome {
     Unverifiable(String),
 }
 
-/// A cartridge that may be indexed.
+/// An artifact that may be indexed.
 pub(super) struct Indexable {
-    pub projected: Projected,
+    pub artifact: Artifact,
     /// Its dataset on the disk is missing or another.
     pub stale: bool,
 }
@@ -50,7 +51,7 @@ pub(super) struct Judged {
     pub findings: Vec<Finding>,
     /// The policy's waivers that lowered a finding, by place in the policy.
     pub waivers: BTreeSet<usize>,
-    /// Publisher and key, where they are known though the cartridge is rejected.
+    /// Publisher and key, where they are known though the artifact is rejected.
     pub signer: Option<(String, KeyId)>,
 }
 
@@ -106,7 +107,7 @@ pub(super) fn links(tree: &Tree) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Reports for a rule that no single cartridge can trip.
+/// Reports for a rule that no single artifact can trip.
 pub(super) fn report(
     policy: &Policy,
     code: &str,
@@ -154,6 +155,11 @@ pub(super) fn minimum_trust(policy: &Policy, path: &str, found: Trust, to: &mut 
     }
 }
 
+/// The document that a file is to be; `None` for a cartridge, and for any other file.
+fn document_kind(entry: &Entry) -> Option<document::Kind> {
+    entry.kind().and_then(document::Kind::of_type)
+}
+
 impl Stage<'_> {
     /// Bounds for one walk of trees.
     pub fn bounds(&self) -> Bounds<'_> {
@@ -170,6 +176,15 @@ impl Stage<'_> {
         }
     }
 
+    fn document_settings(&self) -> document::Settings<'_> {
+        document::Settings {
+            policy: self.policy(),
+            trust: &self.registry.trust,
+            now: self.now,
+            publication: true,
+        }
+    }
+
     fn policy(&self) -> &Policy {
         &self.registry.policy
     }
@@ -178,21 +193,20 @@ impl Stage<'_> {
         report(self.policy(), code, path, Place::file(), message, to);
     }
 
-    /// Judges one `.acx` file; whether its dataset is up to date is asked of the output.
-    pub fn cartridge(&self, entry: &Entry, output: &Output<'_>) -> Judged {
-        let path = entry.path.as_str();
+    /// Judges one artifact of whatever kind; whether a cartridge's dataset is up to date is asked of the output.
+    pub fn artifact(&self, entry: &Entry, output: &Output<'_>) -> Judged {
         let known = self.blob_without_reading(entry);
         if let Some(judged) = known.and_then(|(id, size)| self.recall(entry, &id, size, output)) {
             return judged;
         }
+        let path = entry.path.as_str();
         let bytes = match self.read(entry) {
             Ok(bytes) => bytes,
-            Err(e) => return self.unread(path, &e),
+            Err(e) => return self.unread(entry, &e),
         };
-        let most = self.policy().limits.file_bytes;
         if self
             .checkout
-            .is_some_and(|checkout| checkout.converts(path, &bytes, most))
+            .is_some_and(|checkout| checkout.converts(path, &bytes, self.most(entry)))
         {
             let mut findings = Vec::new();
             let message = "the file and git's blob of it differ by line ends alone";
@@ -216,7 +230,75 @@ impl Stage<'_> {
         {
             return judged;
         }
-        let (judged, waivers) = self.judge(&entry.path, &bytes);
+        match document_kind(entry) {
+            Some(kind) => self.document(kind, entry, id, &bytes),
+            None => self.cartridge(entry, id, &bytes, output),
+        }
+    }
+
+    fn document(
+        &self,
+        kind: document::Kind,
+        entry: &Entry,
+        id: Option<ObjectId>,
+        bytes: &[u8],
+    ) -> Judged {
+        let path = entry.path.as_str();
+        let (judgement, waivers) = self.judge_document(kind, path, &entry.path, bytes);
+        let outcome = match judgement.accepted {
+            Some(accepted) => {
+                let found = project::document(path, &accepted);
+                if let (Some((id, cache)), Some(kept)) = (
+                    id.zip(self.cache),
+                    RememberedDocument::of(&accepted, &found),
+                ) {
+                    cache.put(id, &Fact::Document(Box::new(kept)));
+                }
+                Outcome::Accepted(Box::new(Indexable {
+                    artifact: Artifact::of_document(kind, found),
+                    stale: false,
+                }))
+            }
+            None => Outcome::Rejected,
+        };
+        Judged {
+            path: path.to_owned(),
+            outcome,
+            findings: judgement.findings,
+            waivers,
+            signer: judgement.signer,
+        }
+    }
+
+    /// Judges the bytes of a document for a place; also the waivers that were used. `shown` is how findings name it.
+    pub fn judge_document(
+        &self,
+        kind: document::Kind,
+        shown: &str,
+        path: &RegistryPath,
+        bytes: &[u8],
+    ) -> (document::Judgement, BTreeSet<usize>) {
+        let mut waivers = BTreeSet::new();
+        let place = |seen: Option<Seen<'_>>, findings: &mut Vec<Finding>| {
+            self.place_document(path, seen, findings);
+            waivers = self.waive(findings);
+        };
+        // A place that is none cannot be compared with the one that is expected.
+        let compared = Coordinate::of_path(path).is_ok().then(|| path.as_str());
+        let settings = self.document_settings();
+        let judgement = document::judge_placed(kind, shown, compared, bytes, settings, place);
+        (judgement, waivers)
+    }
+
+    fn cartridge(
+        &self,
+        entry: &Entry,
+        id: Option<ObjectId>,
+        bytes: &[u8],
+        output: &Output<'_>,
+    ) -> Judged {
+        let path = entry.path.as_str();
+        let (judged, waivers) = self.judge(&entry.path, bytes);
         let unverifiable = |reason: String, waivers| Judged {
             path: path.to_owned(),
             outcome: Outcome::Unverifiable(reason),
@@ -246,34 +328,81 @@ impl Stage<'_> {
         }
     }
 
-    /// Judges one `.acx` file again.
+    /// Publisher and signer of one artifact, where nothing stands against it but what became of the key since.
     ///
     /// # Errors
     /// A sentence where it cannot be read or judged at all.
-    pub fn judge_again(&self, from: &Source, entry: &Entry) -> Result<Option<Judgement>, String> {
-        let bytes = match from.read(entry, self.policy().limits.file_bytes) {
-            Ok(bytes) => bytes,
-            Err(ReadError::TooLarge(_)) => return Ok(None),
-            Err(e) => return Err(format!("{}: cannot be read: {e}", entry.path)),
+    pub fn signer(&self, from: &Source, entry: &Entry) -> Result<Option<(String, KeyId)>, String> {
+        let Some(bytes) = self.read_again(from, entry)? else {
+            return Ok(None);
         };
-        self.judge(&entry.path, &bytes)
-            .0
-            .map(Some)
-            .map_err(|refusal| format!("{}: {}", entry.path, refusal.0))
+        if let Some(kind) = document_kind(entry) {
+            let path = entry.path.as_str();
+            return Ok(self.judge_document(kind, path, &entry.path, &bytes).0.signer);
+        }
+        let judged = self.judge(&entry.path, &bytes).0;
+        let judgement = judged.map_err(|refusal| format!("{}: {}", entry.path, refusal.0))?;
+        Ok(judgement.signer)
     }
 
-    /// Judges one `.acx` file again, for its content alone; `None` where it is not admitted.
+    /// The bytes of an artifact; `None` where it is too large to be one.
+    fn read_again(&self, from: &Source, entry: &Entry) -> Result<Option<Vec<u8>>, String> {
+        match from.read(entry, self.most(entry)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ReadError::TooLarge(_)) => Ok(None),
+            Err(e) => Err(format!("{}: cannot be read: {e}", entry.path)),
+        }
+    }
+
+    /// Judges one cartridge again, for its content alone; `None` where it is not admitted.
     ///
     /// # Errors
-    /// As [`Stage::judge_again`].
+    /// A sentence where it cannot be read or judged at all.
     pub fn admit(&self, entry: &Entry) -> Result<Option<Box<Admitted>>, String> {
-        let judged = self.judge_again(&self.registry.source, entry)?;
-        Ok(judged.and_then(|judgement| judgement.admitted))
+        let Some(bytes) = self.read_again(&self.registry.source, entry)? else {
+            return Ok(None);
+        };
+        let judged = self.judge(&entry.path, &bytes).0;
+        let judgement = judged.map_err(|refusal| format!("{}: {}", entry.path, refusal.0))?;
+        Ok(judgement.admitted)
+    }
+
+    /// Judges the document at a path by itself; its entry, where there is one and it is accepted.
+    ///
+    /// # Errors
+    /// A sentence where it cannot be read at all.
+    pub fn accept(&self, path: &str) -> Result<Option<project::DocumentEntry>, String> {
+        let Ok(place) = RegistryPath::try_from(path) else {
+            return Ok(None);
+        };
+        let Some(kind) = ArtifactType::of_path(&place).and_then(document::Kind::of_type) else {
+            return Ok(None);
+        };
+        let most = self.policy().limits.file_bytes;
+        let most = most.min(document::MAX_BYTES as u64);
+        let bytes = match self.registry.source.named(path, most) {
+            Ok(bytes) => bytes,
+            Err(ReadError::Io(e)) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("{path}: cannot be read: {e}"));
+            }
+            Err(_) => return Ok(None),
+        };
+        let judgement = self.judge_document(kind, path, &place, &bytes).0;
+        let accepted = judgement.accepted;
+        Ok(accepted.map(|accepted| project::document(path, &accepted)))
+    }
+
+    /// Bytes that a file may have.
+    fn most(&self, entry: &Entry) -> u64 {
+        let most = self.policy().limits.file_bytes;
+        match document_kind(entry) {
+            Some(_) => most.min(document::MAX_BYTES as u64),
+            None => most,
+        }
     }
 
     fn read(&self, entry: &Entry) -> Result<Vec<u8>, ReadError> {
-        let most = self.policy().limits.file_bytes;
-        self.registry.source.read(entry, most)
+        self.registry.source.read(entry, self.most(entry))
     }
 
     /// Judges the bytes of a cartridge for a place; also the waivers that were used.
@@ -339,7 +468,10 @@ impl Stage<'_> {
                 cache.put(id, &Fact::Cartridge(Box::new(sound)));
             }
         }
-        Ok(Indexable { projected, stale })
+        Ok(Indexable {
+            artifact: Artifact::Cartridge(projected),
+            stale,
+        })
     }
 
     fn other_engine(&self, path: &str, engine: &str, findings: &mut Vec<Finding>) {
@@ -376,7 +508,7 @@ impl Stage<'_> {
         git::blob_id(self.hash_kind(), bytes).ok()
     }
 
-    /// A cartridge that was judged before, judged by what may have changed since.
+    /// An artifact that was judged before, judged by what may have changed since.
     fn recall(
         &self,
         entry: &Entry,
@@ -384,9 +516,53 @@ impl Stage<'_> {
         size: Option<u64>,
         output: &Output<'_>,
     ) -> Option<Judged> {
-        let Fact::Cartridge(sound) = self.cache?.get(id)? else {
-            return None;
+        match (self.cache?.get(id)?, document_kind(entry)) {
+            (Fact::Cartridge(sound), None) => {
+                self.recall_cartridge(&sound, entry, size, output)
+            }
+            (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry),
+            _ => None,
+        }
+    }
+
+    fn recall_document(
+        &self,
+        kept: &RememberedDocument,
+        kind: document::Kind,
+        entry: &Entry,
+    ) -> Option<Judged> {
+        let mut waivers = BTreeSet::new();
+        let recalled = kept.recall(
+            entry.path.as_str(),
+            self.settings(),
+            |seen, findings| {
+                self.place_document(&entry.path, Some(seen), findings);
+                waivers = self.waive(findings);
+            },
+        )?;
+        let outcome = match recalled.entry {
+            None => Outcome::Rejected,
+            Some(found) => Outcome::Accepted(Box::new(Indexable {
+                artifact: Artifact::of_document(kind, found),
+                stale: false,
+            })),
         };
+        Some(Judged {
+            path: entry.path.as_str().to_owned(),
+            outcome,
+            findings: recalled.findings,
+            waivers,
+            signer: Some(recalled.signer),
+        })
+    }
+
+    fn recall_cartridge(
+        &self,
+        sound: &Sound,
+        entry: &Entry,
+        size: Option<u64>,
+        output: &Output<'_>,
+    ) -> Option<Judged> {
         let path = entry.path.as_str();
         let mut waivers = BTreeSet::new();
         let recalled = sound
@@ -427,7 +603,10 @@ impl Stage<'_> {
         }
         Some(Judged {
             path: path.to_owned(),
-            outcome: Outcome::Accepted(Box::new(Indexable { projected, stale })),
+            outcome: Outcome::Accepted(Box::new(Indexable {
+                artifact: Artifact::Cartridge(projected),
+                stale,
+            })),
             findings,
             waivers,
             signer,
@@ -460,11 +639,11 @@ impl Stage<'_> {
                 }
             }
             Err(ReadError::TooLarge(bytes)) => {
-                let most = self.policy().limits.file_bytes;
+                let most = self.most(entry);
                 let message = format!("the file has {bytes} bytes, at most {most} are accepted");
                 self.report("registry-file-too-large", path, message, &mut findings);
             }
-            Err(e) => return Some(self.unread(path, &e)),
+            Err(e) => return Some(self.unread(entry, &e)),
         }
         self.found(path, findings)
     }
@@ -494,7 +673,7 @@ impl Stage<'_> {
             ),
             OddityKind::Folder => (
                 "registry-path",
-                "expected a cartridge's file, found a folder of such a name",
+                "expected an artifact's file, found a folder of such a name",
             ),
             OddityKind::Name => (
                 "registry-unreadable-name",
@@ -505,7 +684,7 @@ impl Stage<'_> {
         self.found(&oddity.path, findings)
     }
 
-    /// Findings about a path that is no cartridge; with an error among them it is rejected.
+    /// Findings about a path that is no artifact; with an error among them it is rejected.
     pub fn found(&self, path: &str, mut findings: Vec<Finding>) -> Option<Judged> {
         let waivers = self.waive(&mut findings);
         (!findings.is_empty()).then(|| Judged {
@@ -517,9 +696,14 @@ impl Stage<'_> {
         })
     }
 
-    fn unread(&self, path: &str, error: &ReadError) -> Judged {
+    fn unread(&self, entry: &Entry, error: &ReadError) -> Judged {
+        let path = entry.path.as_str();
         let mut findings = Vec::new();
         match error {
+            ReadError::TooLarge(bytes) if document_kind(entry).is_some() => {
+                findings = document::too_large(path, *bytes, self.most(entry)).findings;
+                self.place_document(&entry.path, None, &mut findings);
+            }
             ReadError::TooLarge(bytes) => {
                 too_large(self.policy(), path, *bytes, &mut findings);
             }
@@ -594,6 +778,23 @@ impl Stage<'_> {
         minimum_trust(self.policy(), text, seen.trust, findings);
     }
 
+    /// As [`Stage::place`], of a document: whether its path is its coordinate is seen with the rest of its content.
+    fn place_document(
+        &self,
+        path: &RegistryPath,
+        seen: Option<Seen<'_>>,
+        findings: &mut Vec<Finding>,
+    ) {
+        let text = path.as_str();
+        if let Err(malformed) = Coordinate::of_path(path) {
+            self.report("document-coordinate", text, malformed.to_string(), findings);
+        }
+        self.history(text, seen, findings);
+        if let Some(seen) = seen {
+            minimum_trust(self.policy(), text, seen.trust, findings);
+        }
+    }
+
     /// Published once, never changed: the file's hash is the one that was signed, and so is the content's.
     fn history(&self, path: &str, seen: Option<Seen<'_>>, findings: &mut Vec<Finding>) {
         if let Some(wrong) = self.wrongs.get(path) {
@@ -625,7 +826,7 @@ impl Stage<'_> {
     }
 
     /// Lowers the errors that the policy waives; gives the waivers that did.
-    fn waive(&self, findings: &mut [Finding]) -> BTreeSet<usize> {
+    pub(super) fn waive(&self, findings: &mut [Finding]) -> BTreeSet<usize> {
         let mut used = BTreeSet::new();
         for finding in findings
             .iter_mut()

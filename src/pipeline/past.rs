@@ -1,4 +1,4 @@
-//! What a range of commits does to what was published before it. A published cartridge stays as it is, in every commit
+//! What a range of commits does to what was published before it. A published artifact stays as it is, in every commit
 //! and at the end; only what the ledger of before calls withdrawn may go. Renames are not looked for: a moved file is
 //! one that is gone, and another.
 
@@ -118,7 +118,7 @@ impl Range<'_> {
         change: &Change,
         wrongs: &mut BTreeMap<String, Wrong>,
     ) -> Result<(), GitError> {
-        let Some(path) = cartridge_path(&change.path) else {
+        let Some(path) = artifact_path(&change.path) else {
             return Ok(());
         };
         let Some(before) = git::lookup(self.objects, published, path.as_str())? else {
@@ -155,8 +155,8 @@ impl Range<'_> {
     }
 }
 
-/// The path of a cartridge where one is published; `None` for everything else.
-pub(super) fn cartridge_path(path: &[u8]) -> Option<RegistryPath> {
+/// The path of an artifact where one is published; `None` for everything else.
+pub(super) fn artifact_path(path: &[u8]) -> Option<RegistryPath> {
     let path = RegistryPath::try_from(std::str::from_utf8(path).ok()?).ok()?;
     Coordinate::of_path(&path).ok().map(|_| path)
 }

@@ -1,4 +1,4 @@
-//! `publish`: a cartridge's way into a registry's work tree, judged as the gate will judge it, in the place where the
+//! `publish`: an artifact's way into a registry's work tree, judged as the gate will judge it, in the place where the
 //! gate will look for it, and never over something that is there.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,35 +6,39 @@ use std::io;
 use std::path::Path;
 
 use super::build::{committed_index, listed, of_index};
-use super::join::duplicates;
+use super::join::{dependencies, duplicates};
 use super::judge::{Stage, report};
 use super::publishers::refuse_strangers;
 use super::{BuildOptions, Mode, RunError};
 use crate::check::Place;
 use crate::container;
 use crate::disk::{self, ReadError};
+use crate::document;
 use crate::finding::Finding;
-use crate::model::{ArtifactId, Coordinate, Digest, PublisherId, RegistryPath, Timestamp, Version};
-use crate::project;
+use crate::model::{
+    ArtifactId, ArtifactType, Coordinate, Digest, PublisherId, RegistryPath, Timestamp, Version,
+};
+use crate::project::{self, Artifact};
 use crate::registry::Registry;
-use crate::report::FileReport;
-use crate::verdict::{self, Judgement};
+use crate::report::{FileReport, Verdict};
+use crate::verdict::{self, Judgement, Seen};
 
 /// The card beside a cartridge.
 const CARD: &str = "README.md";
 
-/// A cartridge that the gate would accept, and where it goes; nothing is written yet.
+/// An artifact that the gate would accept, and where it goes; nothing is written yet.
 #[derive(Debug)]
 pub struct Publication {
-    /// Publisher, id and version.
+    /// Kind, publisher, id and version.
     pub coordinate: Coordinate,
-    /// The cartridge's path in the registry.
+    /// The artifact's path in the registry.
     pub path: String,
     /// The same file is there already.
     pub is_there: bool,
     /// The gate's report: accepted, perhaps with warnings.
     pub report: FileReport,
-    card: String,
+    /// What a person reads of a cartridge; a document has none.
+    card: Option<String>,
 }
 
 /// Why nothing is published.
@@ -52,7 +56,8 @@ impl From<RunError> for NotPublished {
     }
 }
 
-/// Judges a cartridge as the gate of this registry would and finds its place. `shown` is how the report names the file.
+/// Judges an artifact as the gate of this registry would and finds its place. `shown` is how the report names the file,
+/// and says by its ending of which kind it is.
 ///
 /// # Errors
 /// [`NotPublished`].
@@ -75,50 +80,59 @@ pub fn plan_publication(
         cache: None,
         expired: &crate::git::unbounded,
     };
-    let Some(coordinate) = coordinate(registry, bytes)? else {
-        // Without a place it cannot be accepted, whatever else is right; the rules on its metadata say why.
-        return Err(rejected_anywhere(registry, shown, bytes, now));
+    let kind = document::Kind::of_name(shown);
+    let coordinate = match kind {
+        Some(kind) => document::coordinate(kind, bytes),
+        None => coordinate(registry, bytes)?,
+    };
+    let Some(coordinate) = coordinate else {
+        // Without a place it cannot be accepted, whatever else is right; the rules on its content say why.
+        return Err(rejected_anywhere(registry, kind, shown, bytes, now));
     };
     let path = coordinate.path();
     let place = RegistryPath::try_from(path.as_str()).map_err(|e| RunError::new(e.to_string()))?;
-    let mut judgement = stage
-        .judge(&place, bytes)
-        .0
-        .map_err(|refusal| RunError::new(refusal.0))?;
-    let is_there = occupied(registry, &place, bytes, &mut judgement.findings)?;
-    crate::finding::sort(&mut judgement.findings);
-    let admitted = judgement.admitted.take();
-    let refused = crate::report::has_error(&judgement.findings);
-    let Some(admitted) = admitted.filter(|_| !refused) else {
-        let report = FileReport::judged(shown.to_owned(), judgement);
-        return Err(NotPublished::Rejected(Box::new(report)));
+    let (artifact, card, mut report) = match kind {
+        Some(kind) => document(&stage, kind, shown, &place, bytes),
+        None => cartridge(&stage, shown, &place, bytes)?,
     };
-    let projected = project::entry(&path, &admitted);
+    let is_there = occupied(registry, &place, bytes, &mut report.findings)?;
+    crate::finding::sort(&mut report.findings);
+    let rejected = |findings: Vec<Finding>, report: FileReport| {
+        NotPublished::Rejected(Box::new(FileReport {
+            verdict: Verdict::Reject,
+            findings,
+            ..report
+        }))
+    };
+    let findings = std::mem::take(&mut report.findings);
+    let Some(artifact) = artifact.filter(|_| !crate::report::has_error(&findings)) else {
+        return Err(rejected(findings, report));
+    };
     // Whose key it is, by the keys of the index.
     let known = of_index(index.as_ref(), &stage, &[]);
-    let mut one = vec![(projected.clone(), std::mem::take(&mut judgement.findings))];
+    let pinned = match &artifact {
+        Artifact::AgentGraph(graph) => graph.pins.clone(),
+        _ => Vec::new(),
+    };
+    let mut one = vec![(artifact, findings)];
     let mut refused = Vec::new();
     if !is_there {
-        duplicates(
-            &stage,
-            &siblings(registry, &coordinate)?,
-            &mut one,
-            &mut refused,
-        );
+        let siblings = siblings(registry, &coordinate)?;
+        duplicates(&stage, &siblings, &mut one, &mut refused);
     }
     refuse_strangers(&stage, &known, &mut one, &mut refused)?;
-    if let Some(refused) = refused.pop() {
-        judgement.findings = refused.findings;
-        let report = FileReport::judged(shown.to_owned(), judgement);
-        return Err(NotPublished::Rejected(Box::new(report)));
+    let mut beside = BTreeMap::new();
+    for pin in pinned {
+        let path = ArtifactType::Workflow.path(&pin.publisher, &pin.id, &pin.version);
+        let workflow = stage.accept(&path).map_err(RunError::new)?;
+        beside.extend(workflow.map(|workflow| (path, workflow)));
     }
-    judgement.findings = one.pop().map(|(_, findings)| findings).unwrap_or_default();
-    let entry = projected.entry;
-    let card = project::card(&entry, &admitted);
-    let report = FileReport {
-        verdict: crate::report::Verdict::Accept,
-        ..FileReport::judged(shown.to_owned(), judgement)
-    };
+    dependencies(&stage, &beside, &mut one, &mut refused);
+    if let Some(refused) = refused.pop() {
+        return Err(rejected(refused.findings, report));
+    }
+    report.findings = one.pop().map(|(_, findings)| findings).unwrap_or_default();
+    report.verdict = Verdict::Accept;
     Ok(Publication {
         coordinate,
         path,
@@ -126,6 +140,45 @@ pub fn plan_publication(
         report,
         card,
     })
+}
+
+/// What the gate says of an artifact: how the index would show it where it is admitted, its card, and the report.
+type Judged = (Option<Artifact>, Option<String>, FileReport);
+
+fn cartridge(
+    stage: &Stage<'_>,
+    shown: &str,
+    place: &RegistryPath,
+    bytes: &[u8],
+) -> Result<Judged, RunError> {
+    let judged = stage.judge(place, bytes).0;
+    let judgement = judged.map_err(|refusal| RunError::new(refusal.0))?;
+    let (artifact, card) = match &judgement.admitted {
+        Some(admitted) => {
+            let projected = project::entry(place.as_str(), admitted);
+            let card = project::card(&projected.entry, admitted);
+            (Some(Artifact::Cartridge(projected)), Some(card))
+        }
+        None => (None, None),
+    };
+    let report = FileReport::judged(shown.to_owned(), judgement);
+    Ok((artifact, card, report))
+}
+
+fn document(
+    stage: &Stage<'_>,
+    kind: document::Kind,
+    shown: &str,
+    place: &RegistryPath,
+    bytes: &[u8],
+) -> Judged {
+    let path = place.as_str();
+    let judgement = stage.judge_document(kind, path, place, bytes).0;
+    let accepted = judgement.accepted.as_deref();
+    let artifact = accepted
+        .map(|accepted| Artifact::of_document(kind, project::document(path, accepted)));
+    let report = FileReport::document(shown.to_owned(), judgement, false);
+    (artifact, None, report)
 }
 
 impl Publication {
@@ -136,6 +189,9 @@ impl Publication {
     pub fn new_files(&self, registry: &Registry) -> Result<Vec<String>, RunError> {
         if self.is_there {
             return Ok(Vec::new());
+        }
+        if self.card.is_none() {
+            return Ok(vec![self.path.clone()]);
         }
         let card = self.card_path();
         let has_card = match root(registry)?.join(&card).symlink_metadata() {
@@ -148,10 +204,10 @@ impl Publication {
         Ok(card.into_iter().chain([self.path.clone()]).collect())
     }
 
-    /// Writes the card, then the cartridge. Gives the paths that were written.
+    /// Writes the card, then the artifact. Gives the paths that were written.
     ///
     /// # Errors
-    /// [`RunError`] names the file; a cartridge is never written over.
+    /// [`RunError`] names the file; an artifact is never written over.
     pub fn write(&self, registry: &Registry, bytes: &[u8]) -> Result<Vec<String>, RunError> {
         let files = self.new_files(registry)?;
         let failed = |path: &str, e: io::Error| RunError::new(format!("{path}: {e}"));
@@ -159,10 +215,9 @@ impl Publication {
             make_folders(root(registry)?, &self.path)?;
         }
         for path in &files {
-            let data = if *path == self.path {
-                bytes
-            } else {
-                self.card.as_bytes()
+            let data = match &self.card {
+                Some(card) if *path != self.path => card.as_bytes(),
+                _ => bytes,
             };
             disk::create(&root(registry)?.join(path), data).map_err(|e| failed(path, e))?;
         }
@@ -194,38 +249,50 @@ fn coordinate(registry: &Registry, bytes: &[u8]) -> Result<Option<Coordinate>, R
     );
     Ok(match parts {
         (Ok(publisher), Ok(id), Ok(version)) => Some(Coordinate {
+            kind: ArtifactType::Agent,
             publisher,
-            id,
+            id: id.into(),
             version,
         }),
         _ => None,
     })
 }
 
-/// What the rules have against a cartridge that has no place.
+/// What the rules have against an artifact that has no place.
 fn rejected_anywhere(
     registry: &Registry,
+    kind: Option<document::Kind>,
     shown: &str,
     bytes: &[u8],
     now: &Timestamp,
 ) -> NotPublished {
+    let policy = &registry.policy;
+    let message = "expected a publisher, an id and a version that make a path, found none";
+    if let Some(kind) = kind {
+        let settings = document::Settings {
+            policy,
+            trust: &registry.trust,
+            now,
+            publication: true,
+        };
+        let place = |_: Option<Seen<'_>>, findings: &mut Vec<Finding>| {
+            let code = "document-coordinate";
+            report(policy, code, shown, Place::file(), message, findings);
+        };
+        let judgement = document::judge_placed(kind, shown, None, bytes, settings, place);
+        let report = FileReport::document(shown.to_owned(), judgement, false);
+        return NotPublished::Rejected(Box::new(report));
+    }
     let settings = crate::check::Settings {
-        policy: &registry.policy,
+        policy,
         trust: &registry.trust,
         own_keys: &[],
         now,
         public: true,
     };
     let judged = verdict::judge(shown, bytes, settings, |_, findings| {
-        let message = "expected a publisher, an id and a version that make a path, found none";
-        report(
-            &registry.policy,
-            "registry-path",
-            shown,
-            Place::file(),
-            message,
-            findings,
-        );
+        let code = "registry-path";
+        report(policy, code, shown, Place::file(), message, findings);
     });
     match judged {
         Ok(judgement @ Judgement { .. }) => {
@@ -294,9 +361,9 @@ fn occupied(
     }
 }
 
-/// The paths of the cartridges that stand beside this version.
+/// The paths of the versions that stand beside this one.
 fn siblings(registry: &Registry, coordinate: &Coordinate) -> Result<Vec<String>, RunError> {
-    let folder = format!("cartridges/{}/{}", coordinate.publisher, coordinate.id);
+    let folder = coordinate.versions();
     let fails = |e: io::Error| RunError::new(format!("{folder}: {e}"));
     let entries = match std::fs::read_dir(root(registry)?.join(&folder)) {
         Ok(entries) => entries,
@@ -306,10 +373,10 @@ fn siblings(registry: &Registry, coordinate: &Coordinate) -> Result<Vec<String>,
     let mut paths = Vec::new();
     for entry in entries {
         let entry = entry.map_err(fails)?;
-        let file = entry.path().join("cartridge.acx");
-        if let (Some(version), Ok(_)) = (entry.file_name().to_str(), file.symlink_metadata()) {
-            paths.push(format!("{folder}/{version}/cartridge.acx"));
-        }
+        let name = entry.file_name();
+        let path = name.to_str().and_then(|name| coordinate.beside(name));
+        let root = root(registry)?;
+        paths.extend(path.filter(|path| root.join(path).symlink_metadata().is_ok()));
     }
     Ok(paths)
 }

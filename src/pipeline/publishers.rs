@@ -1,6 +1,6 @@
-//! Whose key signs for a publisher. The first accepted cartridge pins its key; what comes later is signed by a key that
-//! is pinned, that the trust registry or the policy lists for the publisher, or that is linked to one of those by
-//! rotation.
+//! Whose key signs for a publisher. The first accepted artifact of whatever kind pins its key; what comes later is signed
+//! by a key that is pinned, that the trust registry or the policy lists for the publisher, or that is linked to one of
+//! those by rotation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,22 +8,21 @@ use std::sync::Arc;
 use gix::hash::ObjectId;
 
 use super::RunError;
+use super::join::Candidate;
 use super::judge::{Stage, report};
 use crate::check::Place;
 use crate::discover::{At, Entry};
-use crate::finding::Finding;
 use crate::git::{self, GitError, Mode, Objects};
-use crate::model::{KeyId, PublisherId, RegistryPath};
-use crate::project::Projected;
+use crate::model::{ArtifactType, Coordinate, KeyId, PublisherId, RegistryPath};
 use crate::publish::Published;
 use crate::report::Rejected;
 use crate::source::Source;
 
 /// Where the keys of before are known from.
 pub(super) enum Known<'a> {
-    /// From the index before, and from the cartridges that it listed or remembers: keys by publisher, and paths.
+    /// From the index before, and from the artifacts that it listed or remembers: keys by publisher, and paths.
     Index(BTreeMap<String, BTreeSet<KeyId>>, BTreeSet<String>),
-    /// From the cartridges in the tree before.
+    /// From the artifacts in the tree before.
     Tree {
         /// The objects.
         objects: &'a Arc<Objects>,
@@ -47,7 +46,7 @@ impl Known<'_> {
         }
     }
 
-    /// The keys that a publisher's accepted cartridges of before are signed by; where one is `wanted`, the others need
+    /// The keys that a publisher's accepted artifacts of before are signed by; where one is `wanted`, the others need
     /// not be looked for.
     fn keys(
         &self,
@@ -74,47 +73,60 @@ impl Known<'_> {
             .filter_map(|p| p.keyid.clone())
             .collect();
         let mut bounds = stage.bounds();
-        let mut list =
-            |folder: &str, tree: &ObjectId| -> Result<Vec<(String, ObjectId)>, RunError> {
-                let mut found = Vec::new();
-                for entry in objects.with(|reader| git::entries(reader, tree))? {
-                    bounds.step()?;
-                    if let (Mode::Tree, Ok(name)) = (entry.leaf.mode, str::from_utf8(&entry.name)) {
-                        found.push((format!("{folder}/{name}"), entry.leaf.id));
-                    }
+        let mut list = |tree: &ObjectId| -> Result<Vec<(String, git::Leaf)>, RunError> {
+            let mut found = Vec::new();
+            for entry in objects.with(|reader| git::entries(reader, tree))? {
+                bounds.step()?;
+                if let Ok(name) = str::from_utf8(&entry.name) {
+                    found.push((name.to_owned(), entry.leaf));
                 }
-                // The newest is the likeliest to be signed by the key that signs now, and no folder is entered in vain.
-                found.reverse();
-                Ok(found)
-            };
-        let folder = format!("cartridges/{publisher}");
-        let Some(tree) =
-            git::lookup(objects, root, &folder)?.filter(|leaf| leaf.mode == Mode::Tree)
-        else {
-            return Ok(keys);
+            }
+            // The newest is the likeliest to be signed by the key that signs now, and no folder is entered in vain.
+            found.reverse();
+            Ok(found)
         };
-        for (artifact, tree) in list(&folder, &tree.id)? {
-            for (version, tree) in list(&artifact, &tree)? {
-                let file = objects
-                    .with(|reader| git::entries(reader, &tree))?
-                    .into_iter()
-                    .find(|entry| entry.name == b"cartridge.acx" && entry.leaf.mode == Mode::Blob);
-                let path = RegistryPath::try_from(format!("{version}/cartridge.acx").as_str());
-                let (Some(file), Ok(path)) = (file, path) else {
+        for kind in ArtifactType::ALL {
+            let folder = format!("{}/{publisher}", kind.folder());
+            let Some(tree) =
+                git::lookup(objects, root, &folder)?.filter(|leaf| leaf.mode == Mode::Tree)
+            else {
+                continue;
+            };
+            for (id, artifact) in list(&tree.id)? {
+                if artifact.mode != Mode::Tree {
                     continue;
-                };
-                let file = Entry {
-                    path,
-                    at: At::Blob(file.leaf.id),
-                };
-                if (stage.expired)() {
-                    return Err(GitError::expired().into());
                 }
-                let judged = stage.judge_again(&before, &file).map_err(RunError::new)?;
-                if let Some((_, key)) = judged.and_then(|judgement| judgement.signer) {
-                    keys.insert(key);
-                    if wanted.is_subset(&keys) {
-                        return Ok(keys);
+                for (name, mut leaf) in list(&artifact.id)? {
+                    let mut path = format!("{folder}/{id}/{name}");
+                    if leaf.mode == Mode::Tree && kind == ArtifactType::Agent {
+                        let file = objects
+                            .with(|reader| git::entries(reader, &leaf.id))?
+                            .into_iter()
+                            .find(|entry| entry.name == b"cartridge.acx");
+                        let Some(file) = file else { continue };
+                        leaf = file.leaf;
+                        path.push_str("/cartridge.acx");
+                    }
+                    let place = RegistryPath::try_from(path.as_str());
+                    let Some(path) = place.ok().filter(|p| Coordinate::of_path(p).is_ok()) else {
+                        continue;
+                    };
+                    if leaf.mode != Mode::Blob {
+                        continue;
+                    }
+                    let file = Entry {
+                        path,
+                        at: At::Blob(leaf.id),
+                    };
+                    if (stage.expired)() {
+                        return Err(GitError::expired().into());
+                    }
+                    let signer = stage.signer(&before, &file).map_err(RunError::new)?;
+                    if let Some((_, key)) = signer {
+                        keys.insert(key);
+                        if wanted.is_subset(&keys) {
+                            return Ok(keys);
+                        }
                     }
                 }
             }
@@ -127,19 +139,19 @@ impl Known<'_> {
 pub(super) fn refuse_strangers(
     stage: &Stage<'_>,
     known: &Known<'_>,
-    accepted: &mut Vec<(Projected, Vec<Finding>)>,
+    accepted: &mut Vec<Candidate>,
     rejected: &mut Vec<Rejected>,
 ) -> Result<(), RunError> {
     // What is new, by publisher.
     let mut new: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
     let mut paths = BTreeSet::new();
-    for (projected, _) in accepted.iter() {
-        let entry = &projected.entry;
-        if !known.has(&entry.path)? {
-            new.entry(entry.publisher.clone())
+    for (artifact, _) in accepted.iter() {
+        let head = artifact.head();
+        if !known.has(head.path)? {
+            new.entry(head.publisher.to_owned())
                 .or_default()
-                .insert(entry.keyid.clone());
-            paths.insert(entry.path.clone());
+                .insert(head.keyid.clone());
+            paths.insert(head.path.to_owned());
         }
     }
     let mut refused: BTreeMap<(String, KeyId), String> = BTreeMap::new();
@@ -156,18 +168,24 @@ pub(super) fn refuse_strangers(
         }
     }
     let mut out = Vec::new();
-    accepted.retain_mut(|(projected, findings)| {
-        let entry = &projected.entry;
+    accepted.retain_mut(|(artifact, findings)| {
+        let head = artifact.head();
         let message = refused
-            .get(&(entry.publisher.clone(), entry.keyid.clone()))
-            .filter(|_| paths.contains(&entry.path));
+            .get(&(head.publisher.to_owned(), head.keyid.clone()))
+            .filter(|_| paths.contains(head.path));
         let Some(message) = message else { return true };
         let policy = &stage.registry.policy;
-        let place = Place::row("signatures", "keyid");
+        let place = match artifact.kind() {
+            ArtifactType::Agent => Place::row("signatures", "keyid"),
+            _ => Place {
+                pointer: Some("/integrity/keyid".to_owned()),
+                ..Place::file()
+            },
+        };
         report(
             policy,
             "history-publisher-key",
-            &entry.path,
+            head.path,
             place,
             message.clone(),
             findings,
@@ -175,7 +193,7 @@ pub(super) fn refuse_strangers(
         let is_error = crate::report::has_error(findings);
         if is_error {
             out.push(Rejected {
-                path: entry.path.clone(),
+                path: head.path.to_owned(),
                 findings: std::mem::take(findings),
             });
         }

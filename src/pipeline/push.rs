@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::build::{Base, BuildOptions, Mode as BuildMode, build};
 use super::cache::Cache;
-use super::join::{duplicates, is_withdrawn};
+use super::join::{Candidate, accepted_line, dependencies, duplicates, is_withdrawn};
 use super::judge::{Judged, Outcome, Stage, links, report};
 use super::output::{Output, Staged};
 use super::past::{self, Range, Wrong};
@@ -23,12 +23,12 @@ use crate::check::Place;
 use crate::discover::{self, At, Entry, INDEX, Tree, sidecar_of};
 use crate::finding::{Family, Finding};
 use crate::git::{self, Bounds, Change, GitError, Mode, NewCommit, Repo};
-use crate::model::{Digest, KeyId, RegistryPath, Timestamp};
+use crate::model::{ArtifactType, Coordinate, Digest, KeyId, RegistryPath, Timestamp};
 use crate::policy::{LedgerEntry, Lifecycle, StatusLedger};
-use crate::project::Projected;
+use crate::project::{Artifact, DocumentEntry};
 use crate::publish::{self, IndexHead, Published};
 use crate::registry::{self, LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE, ledger};
-use crate::report::{Accepted, BuildReport, Rejected, Unverifiable, has_error};
+use crate::report::{BuildReport, Rejected, Unverifiable, has_error};
 use crate::source::Source;
 
 /// One line of the hook's input: a reference and where it is to go.
@@ -269,7 +269,7 @@ impl<'a> Judge<'a> {
         Bounds::new(self.options.expired)
     }
 
-    /// A guarded branch with cartridges stays.
+    /// A guarded branch with something published stays.
     fn deletion(&mut self, update: &Update) -> Result<(), Stop> {
         let old = match update.old {
             Some(old) => self.repo.objects.peel(&old)?,
@@ -282,17 +282,17 @@ impl<'a> Judge<'a> {
         let mut bounds = self.bounds();
         let published = git::diff(&self.repo.objects, root.as_deref(), None, &mut bounds)?
             .iter()
-            .filter(|change| past::cartridge_path(&change.path).is_some())
+            .filter(|change| past::artifact_path(&change.path).is_some())
             .count();
         if published > 0 {
-            let message = format!("{published} published cartridges would be gone");
+            let message = format!("{published} published versions would be gone");
             self.refuse("history-branch", &update.name, message);
         }
         Ok(())
     }
 
     fn finish(mut self) -> PushReport {
-        // Two branches may bring the same cartridge.
+        // Two branches may bring the same artifact.
         self.report.accepted.sort_by(|a, b| a.path.cmp(&b.path));
         self.report.accepted.dedup_by(|a, b| a.path == b.path);
         self.report.rejected.sort_by(|a, b| a.path.cmp(&b.path));
@@ -488,7 +488,8 @@ impl Pushed<'_, '_> {
             weigh(None, &change, &mut changes.wrongs)?;
             sort_in(&change, &mut changes);
         }
-        let mut seen: BTreeSet<At> = changes.tree.files.iter().map(|e| e.at.clone()).collect();
+        let judged = changes.tree.files.iter().chain(&changes.tree.artifacts);
+        let mut seen: BTreeSet<At> = judged.map(|e| e.at.clone()).collect();
         range.each_change(bounds, |commit, change| {
             weigh(Some(commit.id), change, &mut changes.wrongs)?;
             if let Some(name) = own_word(&change.path) {
@@ -504,8 +505,10 @@ impl Pushed<'_, '_> {
             let path = std::str::from_utf8(&change.path)
                 .ok()
                 .and_then(|path| RegistryPath::try_from(path).ok())
+                // Documents are texts as all others are.
                 .filter(|path| {
-                    !discover::is_cartridge(path) && sidecar_of(path.as_str()).is_none()
+                    ArtifactType::of_path(path) != Some(ArtifactType::Agent)
+                        && sidecar_of(path.as_str()).is_none()
                 });
             if let (Some(path), Some(leaf)) = (path, change.new)
                 && leaf.mode == Mode::Blob
@@ -534,7 +537,7 @@ impl Pushed<'_, '_> {
             .filter(|entry| entry.status == Lifecycle::Withdrawn)
             .map(|entry| entry.artifact.publisher.as_str())
             .collect();
-        let concerned = changes.tree.cartridges.iter().any(|entry| {
+        let concerned = changes.tree.artifacts.iter().any(|entry| {
             let publisher = entry.path.as_str().split('/').nth(1);
             publisher.is_some_and(|publisher| withdrawn.contains(publisher))
         });
@@ -558,11 +561,11 @@ impl Pushed<'_, '_> {
         judged: Vec<Judged>,
         ledger: &StatusLedger,
     ) -> Result<(), Stop> {
-        let mut accepted: Vec<(Projected, Vec<Finding>)> = Vec::new();
+        let mut accepted: Vec<Candidate> = Vec::new();
         let mut rejected = Vec::new();
         for one in judged {
             match one.outcome {
-                Outcome::Accepted(indexable) => accepted.push((indexable.projected, one.findings)),
+                Outcome::Accepted(indexable) => accepted.push((indexable.artifact, one.findings)),
                 Outcome::Rejected => rejected.push(Rejected {
                     path: one.path,
                     findings: one.findings,
@@ -588,6 +591,8 @@ impl Pushed<'_, '_> {
                 Stop::Failed(e)
             }
         })?;
+        let beside = self.workflows(stage, &accepted, &rejected)?;
+        dependencies(stage, &beside, &mut accepted, &mut rejected);
         let out = &mut self.judge.report;
         for one in rejected {
             let withdrawn = is_withdrawn(ledger, &one.path);
@@ -605,19 +610,42 @@ impl Pushed<'_, '_> {
                 });
             }
         }
-        for (projected, findings) in accepted {
-            let entry = projected.entry;
+        for (artifact, findings) in accepted {
             out.warnings.extend(findings);
-            out.accepted.push(Accepted {
-                path: entry.path,
-                publisher: entry.publisher,
-                id: entry.id,
-                version: entry.version,
-                trust: entry.trust,
-                digest: entry.digest,
-            });
+            out.accepted.push(accepted_line(artifact.head()));
         }
         Ok(())
+    }
+
+    /// The workflows that new graphs pin and the push does not bring, as far as they stand at its end and are accepted.
+    fn workflows(
+        &self,
+        stage: &Stage<'_>,
+        accepted: &[Candidate],
+        rejected: &[Rejected],
+    ) -> Result<BTreeMap<String, DocumentEntry>, Stop> {
+        let pins = accepted.iter().flat_map(|(artifact, _)| match artifact {
+            Artifact::AgentGraph(graph) => graph.pins.as_slice(),
+            _ => &[],
+        });
+        let mut wanted: BTreeSet<String> = pins
+            .map(|pin| ArtifactType::Workflow.path(&pin.publisher, &pin.id, &pin.version))
+            .collect();
+        for (artifact, _) in accepted {
+            wanted.remove(artifact.head().path);
+        }
+        for one in rejected {
+            wanted.remove(&one.path);
+        }
+        let mut found = BTreeMap::new();
+        for path in wanted {
+            if (stage.expired)() {
+                return Err(Stop::Expired);
+            }
+            let accepted = stage.accept(&path).map_err(RunError::new)?;
+            found.extend(accepted.map(|entry| (path, entry)));
+        }
+        Ok(found)
     }
 
     /// The versions that stand beside what is new, as paths.
@@ -625,19 +653,21 @@ impl Pushed<'_, '_> {
         &self,
         stage: &Stage<'_>,
         prefix: &str,
-        accepted: &[(Projected, Vec<Finding>)],
+        accepted: &[Candidate],
     ) -> Result<Vec<String>, Stop> {
         let objects = &self.judge.repo.objects;
         let Some(root) = past::root(objects, &objects.tree_of(&self.head)?, prefix)? else {
             return Ok(Vec::new());
         };
-        let folders: BTreeSet<String> = accepted
+        let coordinates: BTreeMap<String, Coordinate> = accepted
             .iter()
-            .map(|(p, _)| format!("cartridges/{}/{}", p.entry.publisher, p.entry.id))
+            .filter_map(|(artifact, _)| RegistryPath::try_from(artifact.head().path).ok())
+            .filter_map(|path| Coordinate::of_path(&path).ok())
+            .map(|coordinate| (coordinate.versions(), coordinate))
             .collect();
         let mut paths = Vec::new();
         let mut bounds = stage.bounds();
-        for folder in folders {
+        for (folder, coordinate) in coordinates {
             let Some(leaf) =
                 git::lookup(objects, &root, &folder)?.filter(|leaf| leaf.mode == Mode::Tree)
             else {
@@ -645,9 +675,8 @@ impl Pushed<'_, '_> {
             };
             for entry in objects.with(|reader| git::entries(reader, &leaf.id))? {
                 bounds.step()?;
-                if let Ok(version) = std::str::from_utf8(&entry.name) {
-                    paths.push(format!("{folder}/{version}/cartridge.acx"));
-                }
+                let name = std::str::from_utf8(&entry.name).ok();
+                paths.extend(name.and_then(|name| coordinate.beside(name)));
             }
         }
         Ok(paths)
@@ -975,9 +1004,9 @@ fn judge_changes(
     let output = Output::Commit(Staged::new(repo, prefix));
     let expired = || (stage.expired)();
     let judged: Option<Vec<Judged>> = tree
-        .cartridges
+        .artifacts
         .par_iter()
-        .map(|entry| (!expired()).then(|| stage.cartridge(entry, &output)))
+        .map(|entry| (!expired()).then(|| stage.artifact(entry, &output)))
         .collect();
     let mut judged = judged.ok_or(Stop::Expired)?;
     let files: Option<Vec<Option<Judged>>> = tree

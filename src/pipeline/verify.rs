@@ -1,5 +1,5 @@
 //! `verify-index`: a consumer's check. The signature by a key that the consumer knows, the sequence, the expiry, and
-//! the hash of every listed cartridge that is at hand.
+//! the hash of every listed artifact that is at hand.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::model::{Coordinate, Digest, KeyId, RegistryPath, Timestamp};
 use crate::publish::{self, KeySource, Published, SignedIndex};
 use crate::report::{ACCEPTED, REJECTED};
 
-/// Bytes of a cartridge that are read: more than any registry admits.
+/// Bytes of an artifact that are read: more than any registry admits.
 const FILE_BYTES: u64 = 1 << 30;
 
 /// The keys that may sign.
@@ -23,7 +23,7 @@ pub struct Pins {
     pub source: KeySource,
 }
 
-/// What became of one listed cartridge.
+/// What became of one listed artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Present {
     /// It is at hand, and is what the index lists.
@@ -41,8 +41,8 @@ pub struct IndexReport {
     pub file: PathBuf,
     /// The index, where its signature holds.
     pub index: Option<SignedIndex>,
-    /// Each listed cartridge, in the order of the index.
-    pub cartridges: Vec<(String, Present)>,
+    /// Each listed artifact, in the order of the index: cartridges, workflows, Agent Graphs.
+    pub artifacts: Vec<(String, Present)>,
     /// Each listed Lance dataset, in the order of the index.
     pub datasets: Vec<(String, Present)>,
     /// Why it must not be relied on; empty = verified.
@@ -60,7 +60,7 @@ impl IndexReport {
     }
 }
 
-/// Verifies the index in `file`; cartridges are looked for beside it.
+/// Verifies the index in `file`; artifacts are looked for beside it.
 ///
 /// # Errors
 /// [`RunError`] where the index cannot be read at all.
@@ -77,7 +77,7 @@ pub fn verify_index(
     let mut report = IndexReport {
         file: file.to_path_buf(),
         index: None,
-        cartridges: Vec::new(),
+        artifacts: Vec::new(),
         datasets: Vec::new(),
         problems: Vec::new(),
     };
@@ -135,7 +135,7 @@ pub fn verify_index(
             .collect()
     });
     for one in looked {
-        for (path, present) in [Some(&one.cartridge), one.dataset.as_ref()]
+        for (path, present) in [Some(&one.artifact), one.dataset.as_ref()]
             .into_iter()
             .flatten()
         {
@@ -143,7 +143,7 @@ pub fn verify_index(
                 report.problems.push(format!("{path}: {why}"));
             }
         }
-        report.cartridges.push(one.cartridge);
+        report.artifacts.push(one.artifact);
         report.datasets.extend(one.dataset);
     }
     report.index = Some(index);
@@ -151,13 +151,13 @@ pub fn verify_index(
 }
 
 struct Looked {
-    cartridge: (String, Present),
+    artifact: (String, Present),
     dataset: Option<(String, Present)>,
 }
 
-/// Looks at one listed cartridge and its dataset.
+/// Looks at one listed artifact and, of a cartridge, its dataset.
 fn look_at(root: &Path, published: &Published) -> Looked {
-    let (cartridge, bytes) = match find(root, &published.path) {
+    let (artifact, bytes) = match find(root, &published.path) {
         Ok(None) => (Present::Absent, None),
         Ok(Some(file)) => match disk::read(&file, FILE_BYTES) {
             Ok(bytes) => match Digest::of(&bytes) {
@@ -180,7 +180,7 @@ fn look_at(root: &Path, published: &Published) -> Looked {
         (path, present)
     });
     Looked {
-        cartridge: (published.path.clone(), cartridge),
+        artifact: (published.path.clone(), artifact),
         dataset,
     }
 }
@@ -215,12 +215,12 @@ fn look_at_dataset(
     }
 }
 
-/// The place of a listed cartridge, if it is there. The path comes from a stranger's file until its key is known, so
-/// only a cartridge's own path is ever opened, and no folder on the way may be a link.
+/// The place of a listed artifact, if it is there. The path comes from a stranger's file until its key is known, so
+/// only an artifact's own path is ever opened, and no folder on the way may be a link.
 fn find(root: &Path, path: &str) -> Result<Option<PathBuf>, String> {
     let path = RegistryPath::try_from(path)
         .and_then(|p| Coordinate::of_path(&p).map(|_| p))
-        .map_err(|_| "it is no path of a cartridge".to_owned())?;
+        .map_err(|_| "it is no path of an artifact".to_owned())?;
     let mut place = root.to_path_buf();
     for part in path.as_str().split('/') {
         place.push(part);

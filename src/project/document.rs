@@ -2,62 +2,163 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::RegistryStatus;
-use crate::document::{Accepted, Kind, list, text, texts};
-use crate::model::Json;
+use crate::document::{Accepted, Kind, Pin, list, pins, text, texts};
+use crate::model::{ArtifactType, Digest, Json, KeyId, Timestamp, Trust};
 
 /// The pinned workflow of a loop, as the registry has it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Dependency {
-    /// The workflow's path.
+    /// The loop's id.
+    pub loop_id: String,
+    /// workflow
+    pub artifact_type: ArtifactType,
+    /// The workflow's publisher.
+    pub publisher_id: String,
+    /// The workflow's id.
+    pub id: String,
+    /// The workflow's version.
+    pub version: String,
+    /// The workflow's digest.
+    pub digest: String,
+    /// resolved
+    pub status: String,
+    /// The workflow's path in the registry.
     pub path: String,
     /// The workflow's status word in the ledger: active, deprecated, withdrawn or superseded.
     pub registry_status: String,
 }
 
-/// The entry of one accepted document, in the order of its members. `resolved` gives the workflow that a loop pins, by
-/// publisher, id, version and digest; where one of them is not there, there is no entry.
-pub fn document_entry(
-    path: &str,
-    document: &Accepted,
-    status: &RegistryStatus,
-    latest: bool,
-    resolved: impl Fn([&str; 4]) -> Option<Dependency>,
-) -> Option<Json> {
+impl Dependency {
+    /// A pin whose workflow is accepted, with what the ledger says of it.
+    pub fn resolved(pin: &Pin, registry_status: &str) -> Self {
+        Self {
+            loop_id: pin.loop_id.clone(),
+            artifact_type: ArtifactType::Workflow,
+            publisher_id: pin.publisher.clone(),
+            id: pin.id.clone(),
+            version: pin.version.clone(),
+            digest: pin.digest.clone(),
+            status: "resolved".to_owned(),
+            path: ArtifactType::Workflow.path(&pin.publisher, &pin.id, &pin.version),
+            registry_status: registry_status.to_owned(),
+        }
+    }
+}
+
+/// One workflow or Agent Graph of the index, in the order of its members.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentEntry {
+    /// The path in the registry.
+    pub path: String,
+    /// The document's id.
+    pub id: String,
+    /// The version.
+    pub version: String,
+    /// The name.
+    pub name: String,
+    /// The description.
+    pub description: String,
+    /// An SPDX expression.
+    pub license: String,
+    /// Search words, in the document's order.
+    pub tags: Vec<String>,
+    /// The publisher.
+    pub publisher: String,
+    /// portable or trusted.
+    pub trust: Trust,
+    /// warning or verified.
+    pub trust_status: String,
+    /// The signed digest.
+    pub digest: Digest,
+    /// What its kind has besides: from the participants or the counts to the lineage.
+    #[serde(flatten)]
+    pub own: Map<String, Json>,
+    /// true
+    pub publishable: bool,
+    /// true
+    pub signed: bool,
+    /// What the status ledger says.
+    pub registry_status: RegistryStatus,
+    /// The version to take unless another is asked for.
+    pub latest: bool,
+    /// The workflows that a graph pins, in loop order; of a workflow none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub dependencies: Option<Vec<Dependency>>,
+    /// true of a graph; of a workflow none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub dependencies_resolved: Option<bool>,
+    /// The signer's key.
+    pub keyid: KeyId,
+    /// When it was signed, by the signer's word.
+    pub signed_at: Timestamp,
+    /// SHA-256 of the file.
+    pub sha256: Digest,
+    /// What a graph pins, before it is resolved.
+    #[serde(skip)]
+    pub pins: Vec<Pin>,
+}
+
+impl DocumentEntry {
+    /// The aliases of a workflow's participants.
+    pub fn aliases(&self) -> BTreeSet<&str> {
+        let participants = self.own.get("participants").and_then(Json::as_array);
+        let each = participants.into_iter().flatten();
+        each.filter_map(|p| p.get("alias")?.as_str()).collect()
+    }
+
+    /// Fills in the dependencies of a graph whose pins are all resolved; `status` gives the ledger's word on each.
+    pub fn resolve<'a>(&mut self, status: impl Fn(&Pin) -> &'a str) {
+        let pins = self.pins.iter();
+        let resolved = pins.map(|pin| Dependency::resolved(pin, status(pin)));
+        self.dependencies = Some(resolved.collect());
+        self.dependencies_resolved = Some(true);
+    }
+}
+
+/// The entry of one accepted document, without status, latest and dependencies.
+pub fn document(path: &str, document: &Accepted) -> DocumentEntry {
     let value = document.value();
     let signed = document.signed();
-    let same = |name: &str| value.get(name).cloned().unwrap_or_default();
-    let mut entry = Map::new();
+    let same = |name: &str| text(value, name).to_owned();
+    let mut own = Map::new();
     let mut put = |name: &str, member: Json| {
-        entry.insert(name.to_owned(), member);
+        own.insert(name.to_owned(), member);
     };
-    put("path", path.into());
-    for name in ["id", "version", "name", "description", "license", "tags"] {
-        put(name, same(name));
-    }
-    put("publisher", signed.publisher.as_str().into());
-    put("trust", document.trust().as_str().into());
-    put("trustStatus", document.trust().status().into());
-    put("digest", document.digest().to_string().into());
     match document.kind() {
         Kind::Workflow => workflow(value, &mut put),
         Kind::AgentGraph => graph(value, &mut put),
     }
     put("lineage", lineage(value));
-    put("publishable", true.into());
-    put("signed", true.into());
-    put("registryStatus", json!(status));
-    put("latest", latest.into());
-    if document.kind() == Kind::AgentGraph {
-        put("dependencies", dependencies(value, resolved)?);
-        put("dependenciesResolved", true.into());
+    DocumentEntry {
+        path: path.to_owned(),
+        id: same("id"),
+        version: same("version"),
+        name: same("name"),
+        description: same("description"),
+        license: same("license"),
+        tags: texts(value, "tags").map(str::to_owned).collect(),
+        publisher: signed.publisher.clone(),
+        trust: document.trust().of_cartridges(),
+        trust_status: document.trust().status().to_owned(),
+        digest: document.digest(),
+        own,
+        publishable: true,
+        signed: true,
+        registry_status: RegistryStatus::default(),
+        latest: false,
+        dependencies: None,
+        dependencies_resolved: None,
+        keyid: signed.keyid.clone(),
+        signed_at: signed.signed_at.clone(),
+        sha256: document.sha256(),
+        pins: pins(value),
     }
-    put("keyid", signed.keyid.as_str().into());
-    put("signedAt", signed.signed_at.as_str().into());
-    put("sha256", document.sha256().to_string().into());
-    Some(Json::Object(entry))
 }
 
 fn workflow(value: &Json, put: &mut impl FnMut(&str, Json)) {
@@ -158,29 +259,6 @@ fn lineage(value: &Json) -> Json {
                 )
             };
             Json::Object(names.map(member).into_iter().collect())
-        })
-        .collect()
-}
-
-fn dependencies(value: &Json, resolved: impl Fn([&str; 4]) -> Option<Dependency>) -> Option<Json> {
-    let loops = list(value, "loops").iter();
-    loops
-        .filter(|item| text(item, "kind") == "acx-workflow")
-        .map(|item| {
-            let pinned = item.get("workflowRef").unwrap_or(&Json::Null);
-            let found =
-                resolved(["publisherId", "id", "version", "digest"].map(|n| text(pinned, n)))?;
-            Some(json!({
-                "loopId": item.get("id"),
-                "artifactType": "workflow",
-                "publisherId": pinned.get("publisherId"),
-                "id": pinned.get("id"),
-                "version": pinned.get("version"),
-                "digest": pinned.get("digest"),
-                "status": "resolved",
-                "path": found.path,
-                "registryStatus": found.registry_status,
-            }))
         })
         .collect()
 }

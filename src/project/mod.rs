@@ -1,20 +1,25 @@
 //! What an admitted cartridge looks like from outside: its entry in the index, and its memory as rows and vectors. Pure:
 //! no file, no clock.
 
+mod artifact;
 mod card;
 mod document;
 pub mod embed;
 mod entry;
 pub mod memories;
 mod remember;
+mod remember_document;
 mod template;
 
+pub(crate) use artifact::heads;
+pub use artifact::{Artifact, Entries, Head, IndexEntry};
 pub use card::card;
-pub use document::{Dependency, document_entry};
+pub use document::{Dependency, DocumentEntry, document};
 pub use entry::{
     Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus,
     VerificationState, entry,
 };
 pub use memories::{MemoryRecord, record_batch};
 pub use remember::{Recalled, Remembered};
+pub(crate) use remember_document::RememberedDocument;
 pub use template::{TemplateEntry, template};

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::sign::Integrity;
-use crate::model::{Digest, Json, json};
-use crate::project::{CartridgeEntry, TemplateEntry};
+use crate::model::{ArtifactType, Digest, Json, json};
+use crate::project::{CartridgeEntry, DocumentEntry, Entries, Head, TemplateEntry, heads};
 
 /// The `schemaVersion` of an index.
 pub const INDEX_VERSION: &str = "acx.registry-index/1";
@@ -28,12 +28,12 @@ pub struct Content {
     pub cartridges: Vec<CartridgeEntry>,
     /// Workflows.
     pub workflow_count: usize,
-    /// None yet.
-    pub workflows: Vec<Json>,
+    /// By publisher, id, then version descending.
+    pub workflows: Vec<DocumentEntry>,
     /// Agent Graphs.
     pub agent_graph_count: usize,
-    /// None yet.
-    pub agent_graphs: Vec<Json>,
+    /// By publisher, id, then version descending.
+    pub agent_graphs: Vec<DocumentEntry>,
     /// Templates.
     pub template_count: usize,
     /// By id.
@@ -57,25 +57,34 @@ pub struct Counts {
 }
 
 impl Content {
-    /// An index of these cartridges and templates, which are sorted already.
-    pub fn new(
-        generated_at: String,
-        cartridges: Vec<CartridgeEntry>,
-        templates: Vec<TemplateEntry>,
-    ) -> Self {
+    /// An index of these entries and templates, which are sorted already.
+    pub fn new(generated_at: String, entries: Entries, templates: Vec<TemplateEntry>) -> Self {
+        let Entries {
+            cartridges,
+            workflows,
+            agent_graphs,
+        } = entries;
         Self {
             schema_version: INDEX_VERSION.to_owned(),
             generated_at,
-            artifact_count: cartridges.len() + templates.len(),
+            artifact_count: cartridges.len()
+                + workflows.len()
+                + agent_graphs.len()
+                + templates.len(),
             count: cartridges.len(),
             cartridges,
-            workflow_count: 0,
-            workflows: Vec::new(),
-            agent_graph_count: 0,
-            agent_graphs: Vec::new(),
+            workflow_count: workflows.len(),
+            workflows,
+            agent_graph_count: agent_graphs.len(),
+            agent_graphs,
             template_count: templates.len(),
             templates,
         }
+    }
+
+    /// What its entries have in common, by kind.
+    pub fn heads(&self) -> impl Iterator<Item = (ArtifactType, Head<'_>)> {
+        heads(&self.cartridges, &self.workflows, &self.agent_graphs)
     }
 
     /// SHA-256 of the canonical content.
@@ -92,6 +101,23 @@ impl Content {
             agent_graphs: self.agent_graph_count,
             templates: self.template_count,
         }
+    }
+}
+
+/// The entries of an index that was read, whatever their kind.
+pub fn entries(content: &Json) -> impl Iterator<Item = (ArtifactType, &Json)> {
+    ArtifactType::ALL.into_iter().flat_map(|kind| {
+        let list = content.get(array(kind)).and_then(Json::as_array);
+        list.into_iter().flatten().map(move |entry| (kind, entry))
+    })
+}
+
+/// The member of an index that lists the artifacts of a kind.
+pub fn array(kind: ArtifactType) -> &'static str {
+    match kind {
+        ArtifactType::Agent => "cartridges",
+        ArtifactType::Workflow => "workflows",
+        ArtifactType::AgentGraph => "agentGraphs",
     }
 }
 

@@ -3,7 +3,7 @@
 mod index;
 mod sign;
 
-pub use index::{Content, Counts, GENERATED_NEVER, render};
+pub use index::{Content, Counts, GENERATED_NEVER, array, entries, render};
 pub use sign::{
     IndexError, IndexHead, Integrity, KeySource, PREDICATE_TYPE, Published, SignedIndex, Signing,
     read, read_known, sign,

@@ -10,9 +10,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::index::{Content, Counts, INDEX_VERSION};
+use super::index::{Content, Counts, INDEX_VERSION, array, entries};
 use crate::attest::{self, Envelope, PAYLOAD_TYPE, PrivateKey, PublicKey, Statement, Subject};
-use crate::model::{Digest, Json, KeyId, Timestamp, json as strict, shorten};
+use crate::model::{ArtifactType, Digest, Json, KeyId, Timestamp, json as strict, shorten};
 use crate::schema::REGISTRY_INDEX;
 
 /// The predicate type of an index's statement.
@@ -54,9 +54,9 @@ pub struct Integrity {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// The cartridge's path, which spells its coordinate.
+    /// The artifact's path, which spells its coordinate.
     pub path: String,
-    /// The signed manifest hash.
+    /// The signed digest.
     pub digest: Digest,
     /// SHA-256 of the file.
     pub sha256: Digest,
@@ -162,7 +162,7 @@ pub struct IndexHead {
     pub key: PublicKey,
     /// What the signature says.
     pub signing: Signing,
-    /// The cartridges that it lists.
+    /// The artifacts that it lists.
     pub published: Vec<Published>,
     /// The file is in the form in which this tool writes it, byte for byte.
     pub well_formed: bool,
@@ -261,7 +261,7 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
         )));
     }
     let published = published(&content).ok_or_else(|| {
-        malformed("a cartridge without path, digest, sha256, keyid or memories".into())
+        malformed("an entry without path, digest, sha256, keyid or memories".into())
     })?;
     Ok(SignedIndex {
         content,
@@ -282,8 +282,11 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
 /// As [`read`].
 pub fn read_known(bytes: &[u8]) -> Result<IndexHead, IndexError> {
     #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct Known {
         cartridges: Vec<Entry>,
+        workflows: Vec<Entry>,
+        agent_graphs: Vec<Entry>,
         integrity: Integrity,
     }
     #[derive(Deserialize)]
@@ -302,7 +305,8 @@ pub fn read_known(bytes: &[u8]) -> Result<IndexHead, IndexError> {
         .map_err(|e| IndexError::Malformed(shorten(&e.to_string())))?;
     let mut integrity = known.integrity;
     let (key, _, predicate, _) = signature(&mut integrity)?;
-    let published = known.cartridges.into_iter().map(|entry| Published {
+    let entries = [known.cartridges, known.workflows, known.agent_graphs];
+    let published = entries.into_iter().flatten().map(|entry| Published {
         path: entry.path,
         digest: entry.digest,
         sha256: entry.sha256,
@@ -391,16 +395,23 @@ fn counts(content: &Json) -> Option<Counts> {
 
 fn published(content: &Json) -> Option<Vec<Published>> {
     let member = |entry: &Json, name: &str| entry.get(name)?.as_str().map(str::to_owned);
-    content
-        .get("cartridges")?
-        .as_array()?
-        .iter()
-        .map(|entry| {
+    let all_there = ArtifactType::ALL
+        .into_iter()
+        .all(|kind| content.get(array(kind)).is_some_and(Json::is_array));
+    if !all_there {
+        return None;
+    }
+    entries(content)
+        .map(|(kind, entry)| {
+            let memories = match kind {
+                ArtifactType::Agent => entry.get("memories")?,
+                _ => &Json::Null,
+            };
             Some(Published {
                 path: member(entry, "path")?,
                 digest: Digest::try_from(member(entry, "digest")?.as_str()).ok()?,
                 sha256: Digest::try_from(member(entry, "sha256")?.as_str()).ok()?,
-                dataset: match entry.get("memories")? {
+                dataset: match memories {
                     Json::Null => None,
                     memories => Some(Digest::try_from(member(memories, "digest")?.as_str()).ok()?),
                 },
@@ -414,6 +425,7 @@ fn published(content: &Json) -> Option<Vec<Published>> {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use crate::project::Entries;
     use crate::publish::render;
 
     fn content(entries: usize) -> Content {
@@ -438,8 +450,11 @@ mod tests {
             }))
             .unwrap()
         };
-        let cartridges = (0..entries).map(entry).collect();
-        Content::new("2026-07-19T08:54:36.000Z".into(), cartridges, Vec::new())
+        let entries = Entries {
+            cartridges: (0..entries).map(entry).collect(),
+            ..Entries::default()
+        };
+        Content::new("2026-07-19T08:54:36.000Z".into(), entries, Vec::new())
     }
 
     fn index(entries: usize) -> Vec<u8> {

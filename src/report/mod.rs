@@ -153,7 +153,7 @@ impl FilesReport {
     }
 }
 
-/// One indexed cartridge.
+/// One indexed artifact; its path says of which kind.
 #[derive(Debug, Clone, Serialize)]
 pub struct Accepted {
     /// Its path in the registry.
@@ -166,7 +166,7 @@ pub struct Accepted {
     pub version: String,
     /// Its trust value.
     pub trust: Trust,
-    /// The signed manifest hash.
+    /// The signed digest.
     pub digest: Digest,
 }
 
@@ -204,7 +204,12 @@ pub struct Changes {
 pub struct BuildCounts {
     /// `.acx` files in the tree.
     pub cartridges: usize,
-    /// Indexed cartridges.
+    /// Workflows in the tree.
+    pub workflows: usize,
+    /// Agent Graphs in the tree.
+    #[serde(rename = "agentGraphs")]
+    pub agent_graphs: usize,
+    /// Indexed artifacts of all kinds.
     pub accepted: usize,
     /// Paths that were rejected.
     pub rejected: usize,

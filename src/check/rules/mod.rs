@@ -25,6 +25,7 @@ mod container_not_sqlite;
 mod container_schema_object;
 mod container_too_large;
 mod container_value_type;
+mod document_binding;
 mod document_coordinate;
 mod document_dependency;
 mod document_graph;
@@ -86,7 +87,6 @@ mod registry_coordinate;
 mod registry_duplicate;
 mod registry_file_too_large;
 mod registry_line_endings;
-mod registry_not_indexed;
 mod registry_path;
 mod registry_secret;
 mod registry_status_target;
@@ -216,7 +216,6 @@ pub const RULES: &[&Rule] = &[
     &registry_duplicate::RULE,
     &registry_file_too_large::RULE,
     &registry_line_endings::RULE,
-    &registry_not_indexed::RULE,
     &registry_path::RULE,
     &registry_secret::RULE,
     &registry_status_target::RULE,
@@ -235,6 +234,7 @@ pub const RULES: &[&Rule] = &[
     &policy_waiver::RULE,
     &document_json::RULE,
     &document_schema::RULE,
+    &document_binding::RULE,
     &document_graph::RULE,
     &document_private_name::RULE,
     &document_profile::RULE,
