@@ -266,7 +266,8 @@ pub(super) fn read(
     let attestations = table(
         connection,
         "attestations",
-        "att_id, type, document",
+        // Outside the ROM: a time that is none must not cost the cartridge its place.
+        "att_id, type, document, CASE typeof(created_at) WHEN 'text' THEN created_at ELSE '' END AS created_at",
         SMALL_TABLE_ROWS,
         limits,
         |r, row| {
@@ -274,6 +275,7 @@ pub(super) fn read(
                 att_id: r.key(row, "att_id")?,
                 kind: r.text(row, "type")?,
                 document: r.text(row, "document")?,
+                created_at: r.text(row, "created_at")?,
             }))
         },
     )?;

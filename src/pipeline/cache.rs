@@ -6,7 +6,7 @@
 //! found anew. It is 256 files, each with the ids of one first byte, and one that names the last verified index:
 //!
 //! ```text
-//! acx-cache/1 <version and rules, hashed>
+//! acx-cache/2 <version and rules, hashed>
 //! <blob id> <day it was last of use> <JSON>     by id
 //! sha256:<of all before>
 //! ```
@@ -26,7 +26,7 @@ use crate::policy::Policy;
 use crate::project::{Memories, Remembered};
 
 /// To be raised when what is kept, or what the rules find, changes without a change of the rules' texts.
-const FORMAT: &str = "acx-cache/1";
+const FORMAT: &str = "acx-cache/2";
 /// The file that names the last index that was verified.
 const INDEX: &str = "index";
 /// Files of a cache, but for that one.

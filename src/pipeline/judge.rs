@@ -15,6 +15,7 @@ use crate::discover::{At, Entry, Oddity, OddityKind, Tree};
 use crate::disk::ReadError;
 use crate::finding::{Finding, Severity};
 use crate::git::{self, Bounds};
+use crate::level::IssuerKeys;
 use crate::model::{Coordinate, KeyId, RegistryPath, Timestamp, Trust};
 use crate::policy::{Policy, StatusLedger};
 use crate::project::{self, Memories, Projected, Remembered};
@@ -81,6 +82,8 @@ pub(super) struct Stage<'a> {
     pub registry: &'a Registry,
     /// The time that counts for keys and waivers.
     pub now: &'a Timestamp,
+    /// The keys that prove levels.
+    pub issuers: &'a IssuerKeys,
     /// What was published before, by path.
     pub published: BTreeMap<&'a str, &'a Published>,
     /// The paths of the tree's symbolic links.
@@ -300,7 +303,8 @@ impl Stage<'_> {
         findings: &mut Vec<Finding>,
     ) -> Result<Indexable, String> {
         let path = entry.path.as_str();
-        let mut projected = project::entry(path, admitted);
+        let levels = project::levels(admitted, self.issuers, self.now);
+        let mut projected = project::entry(path, admitted, &levels);
         let remembered = id
             .zip(self.cache)
             .and_then(|kept| Some((kept, Remembered::of(admitted, &projected)?)));

@@ -67,6 +67,7 @@ pub fn plan_publication(
     let stage = Stage {
         registry,
         now,
+        issuers: &registry.issuers,
         published: index.iter().flat_map(listed).collect(),
         links: BTreeSet::new(),
         wrongs: BTreeMap::new(),
@@ -93,7 +94,8 @@ pub fn plan_publication(
         let report = FileReport::judged(shown.to_owned(), judgement);
         return Err(NotPublished::Rejected(Box::new(report)));
     };
-    let projected = project::entry(&path, &admitted);
+    let levels = project::levels(&admitted, stage.issuers, now);
+    let projected = project::entry(&path, &admitted, &levels);
     // Whose key it is, by the keys of the index.
     let known = of_index(index.as_ref(), &stage, &[]);
     let mut one = vec![(projected.clone(), std::mem::take(&mut judgement.findings))];

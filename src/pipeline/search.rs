@@ -82,6 +82,7 @@ pub fn search(
     let stage = Stage {
         registry,
         now,
+        issuers: &registry.issuers,
         published: std::collections::BTreeMap::new(),
         links: links(&tree),
         wrongs: std::collections::BTreeMap::new(),

@@ -9,11 +9,12 @@ pub mod memories;
 mod remember;
 mod template;
 
+pub use crate::level::VerificationState;
 pub use card::card;
 pub use document::{Dependency, document_entry};
 pub use entry::{
     Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus,
-    VerificationState, entry,
+    capability, entry, level_claim, levels, levels_of_checked, proven_level,
 };
 pub use memories::{MemoryRecord, record_batch};
 pub use remember::{Recalled, Remembered};
