@@ -128,7 +128,7 @@ pub struct AttestationRow {
     pub kind: String,
     /// The credential as stored.
     pub document: String,
-    /// When it was taken in, as stored; empty where that is no text.
+    /// When it was taken in, as stored; empty where that is no time.
     pub created_at: String,
 }
 

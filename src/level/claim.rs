@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn levels_are_rounded_half_up_with_slack() {
-        assert_eq!(levels_of(30.1, 1.2), (26.0, 26.0));
+        assert_eq!(levels_of(30.1, 1.2), (26.0, 27.0));
         assert_eq!(levels_of(27.499, 1.0), (24.0, 25.0));
         assert_eq!(levels_of(28.498, 1.0), (25.0, 26.0));
         assert_eq!(levels_of(28.497, 1.0), (25.0, 25.0));

@@ -261,7 +261,11 @@ fn weigh(document: &Json, scales: Scales<'_>, held: &mut Vec<&'static str>) -> R
     held.push("the issuer's key is at hand");
 
     match status::look_up(document, issuer, scales.issuers, scales.now) {
-        Err(reason) => return unresolved(format!("the revocation status is not known: {reason}")),
+        Err(reason) => {
+            // Whoever vouches for themselves is nobody's issuer, whatever a list of theirs would say.
+            self_issued(document, issuer, scales)?;
+            return unresolved(format!("the revocation status is not known: {reason}"));
+        }
         Ok(Status::Revoked) => {
             let list = text(document, "/credentialStatus/statusListCredential").map(shorten);
             let list = list.unwrap_or_default();
@@ -285,26 +289,11 @@ fn weigh(document: &Json, scales: Scales<'_>, held: &mut Vec<&'static str>) -> R
         return invalid(reason);
     }
     held.push("it holds at this time");
-    let subject = text(document, "/credentialSubject/id").unwrap_or_default();
-    if bare(issuer) == bare(subject) {
-        let subject = shorten(subject);
-        return invalid(format!(
-            "self-issued: issuer and subject are both {subject:?}"
-        ));
+    if scales.signer.is_none() {
+        return invalid("no signature of the ROM holds, so who made the cartridge is not known");
     }
-    match scales.signer {
-        None => {
-            return invalid(
-                "no signature of the ROM holds, so who made the cartridge is not known",
-            );
-        }
-        Some(signer) if scales.issuers.owns(issuer, signer) => {
-            return invalid(format!(
-                "self-issued under another name: {signer} is a key of the issuer and signed the ROM"
-            ));
-        }
-        Some(_) => held.push("the issuer is neither its subject nor the ROM's signer"),
-    }
+    self_issued(document, issuer, scales)?;
+    held.push("the issuer is neither its subject nor the ROM's signer");
     let rom = text(
         document,
         "/credentialSubject/result/0/acx:cartridgeRomDigest",
@@ -322,6 +311,23 @@ fn weigh(document: &Json, scales: Scales<'_>, held: &mut Vec<&'static str>) -> R
     }
     held.push("rating, games, level and tier agree and pass the gate");
     Ok(())
+}
+
+/// Refuses a credential whose issuer is its own subject, or signed the ROM under another name.
+fn self_issued(document: &Json, issuer: &str, scales: Scales<'_>) -> Result<(), Verdict> {
+    let subject = text(document, "/credentialSubject/id").unwrap_or_default();
+    if bare(issuer) == bare(subject) {
+        let subject = shorten(subject);
+        return invalid(format!(
+            "self-issued: issuer and subject are both {subject:?}"
+        ));
+    }
+    match scales.signer.filter(|key| scales.issuers.owns(issuer, key)) {
+        Some(signer) => invalid(format!(
+            "self-issued under another name: {signer} is a key of the issuer and signed the ROM"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Whether `validFrom` ≤ now < `validUntil`; either may be absent.
