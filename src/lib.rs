@@ -29,6 +29,7 @@ pub mod finding;
 pub mod git;
 pub mod keys;
 pub mod lance;
+pub mod level;
 pub mod model;
 pub mod pipeline;
 pub mod policy;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::check::RULES;
 use crate::disk::ReadError;
 use crate::git::{self, GitError, Mode, Objects};
+use crate::level::{ISSUER_KEYS_FILE, IssuerKeys};
 use crate::model::Timestamp;
 use crate::policy::{ConfigError, Policy, RuleInfo, StatusLedger, TrustRegistry};
 use crate::source::Source;
@@ -25,6 +26,8 @@ pub struct Registry {
     pub policy: Policy,
     /// `trust-registry.json`, or no keys.
     pub trust: TrustRegistry,
+    /// `issuer-keys.json`, or no keys.
+    pub issuers: IssuerKeys,
     /// `status.json`, or no entries.
     pub ledger: StatusLedger,
 }
@@ -95,11 +98,16 @@ impl Registry {
             Some(bytes) => TrustRegistry::parse(&bytes, now)?,
             None => TrustRegistry::default(),
         };
+        let issuers = match optional(rules, ISSUER_KEYS_FILE, IssuerKeys::MAX_BYTES)? {
+            Some(bytes) => IssuerKeys::parse(&bytes)?,
+            None => IssuerKeys::default(),
+        };
         let ledger = ledger(&source)?;
         Ok(Self {
             source,
             policy,
             trust,
+            issuers,
             ledger,
         })
     }

@@ -50,7 +50,9 @@ schemas! {
     AGENT_GRAPH = "agent-graph.schema.json";
     CAPABILITY = "capability.schema.json";
     HARNESS = "harness.schema.json";
+    ISSUER_KEYS = "issuer-keys.schema.json";
     LANCE_MEMORY = "lance-memory.schema.json";
+    LEVEL_CREDENTIAL = "level-credential.schema.json";
     LOOP_CONTEXT = "loop-context-policy.schema.json";
     MEMORY_RECORD = "memory-record.schema.json";
     PACKAGE_SPEC = "package-spec.schema.json";

@@ -80,8 +80,9 @@ impl PublicKey {
         &self.pem
     }
 
-    /// Strict verification: canonical S and R, no small-order key or R.
-    pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+    /// Strict verification: canonical S and R, no small-order key or R. The only one there is: envelopes and Data
+    /// Integrity proofs both end here.
+    pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         Signature::from_slice(signature).is_ok_and(|s| self.key.verify_strict(message, &s).is_ok())
     }
 }

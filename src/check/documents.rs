@@ -223,7 +223,7 @@ fn parse_within(text: &[u8], read: usize, limit: usize) -> Parsed {
 }
 
 /// A credential's own id, and those of its status entries: one, or several in an array.
-fn ids_of_credential(credential: &Json) -> Vec<String> {
+pub(crate) fn ids_of_credential(credential: &Json) -> Vec<String> {
     let status = credential.get("credentialStatus");
     let entries = match status {
         Some(Json::Array(entries)) => entries.as_slice(),

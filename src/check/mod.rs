@@ -10,6 +10,7 @@ pub(crate) mod frontmatter;
 mod rule;
 mod rules;
 
+pub(crate) use documents::ids_of_credential;
 pub use documents::{Documents, Engine};
 pub use engine::{Checked, Settings, check, rule};
 pub use evidence::{COVERED_KEYS, Evidence, Issue, IssueKind, PREDICATE_TYPE, Signed, gather};

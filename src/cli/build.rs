@@ -168,6 +168,8 @@ pub struct Args {
     #[command(flatten)]
     commit_args: CommitArgs,
     #[command(flatten)]
+    issuers: super::level::IssuerArgs,
+    #[command(flatten)]
     cache: CacheArgs,
     #[command(flatten)]
     report: ReportArgs,
@@ -255,6 +257,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         .map(Checkout::repo)
         .or(place.as_ref().map(|place| &place.repo));
     let cache = args.cache.open(repo, &registry.policy, &now);
+    let issuers = args.issuers.load()?;
     let progress = Progress::new(global);
     let options = BuildOptions {
         mode,
@@ -265,6 +268,7 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         base,
         checkout: checkout.as_ref(),
         cache: cache.as_ref(),
+        issuers: issuers.as_ref(),
         observer: Some(&progress),
         ..options(&now, key.as_ref(), args.jobs)
     };
@@ -410,10 +414,12 @@ fn run_commit(args: Args, global: Global, now: &Timestamp, begun: Instant) -> Re
         name: name.as_deref(),
     };
     let cache = args.cache.open(Some(repo), &registry.policy, now);
+    let issuers = args.issuers.load()?;
     let progress = Progress::new(global);
     let options = BuildOptions {
         observer: Some(&progress),
         cache: cache.as_ref(),
+        issuers: issuers.as_ref(),
         fail_on_reject: args.on_reject == OnReject::Fail,
         resign: args.resign,
         new_chain: args.new_chain,

@@ -28,6 +28,8 @@ pub struct PreArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 4.0, value_parser = seconds)]
     budget: f64,
     #[command(flatten)]
+    issuers: super::level::IssuerArgs,
+    #[command(flatten)]
     cache: CacheArgs,
     /// Threads; 0 = one a processor
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = super::threads())]
@@ -52,6 +54,8 @@ pub struct PostArgs {
     key: Option<PathBuf>,
     #[command(flatten)]
     commit: CommitArgs,
+    #[command(flatten)]
+    issuers: super::level::IssuerArgs,
     #[command(flatten)]
     cache: CacheArgs,
     /// Threads; 0 = one a processor
@@ -86,9 +90,11 @@ pub fn pre_receive(args: PreArgs, global: Global) -> Result<u8, Failure> {
     let updates = pipeline::parse_updates(&repo, &input()?)?;
     let expired = || start.elapsed() >= budget;
     let cache = args.cache.folder(Some(&repo));
+    let issuers = args.issuers.load()?;
     let options = PushOptions {
         now: &now,
         cache: cache.as_deref(),
+        issuers: issuers.as_ref(),
         jobs: args.jobs,
         expired: &expired,
         allow_policy_change: repo.setting("acx.allowPolicyChange")?.unwrap_or(false),
@@ -147,8 +153,10 @@ pub fn post_receive(args: PostArgs, global: Global) -> Result<u8, Failure> {
     };
     let commit = commit_options(&args.commit, &repo, &now)?;
     let cache = args.cache.open(Some(&repo), &registry.policy, &now);
+    let issuers = args.issuers.load()?;
     let options = BuildOptions {
         cache: cache.as_ref(),
+        issuers: issuers.as_ref(),
         ..options(&now, key.as_ref(), args.jobs)
     };
     let built = branch.build_and_move(&options, &commit)?;

@@ -14,6 +14,7 @@ mod init;
 mod keys;
 mod lance;
 mod learn;
+mod level;
 mod output;
 mod place;
 mod progress;
@@ -142,7 +143,9 @@ enum Command {
     /// Print the package spec and validate the package
     Spec(show::FileArgs),
     /// Show what is inside a cartridge
-    Inspect(show::FileArgs),
+    Inspect(show::InspectArgs),
+    /// Explain a cartridge's level credentials: what each claims, and how far it is proven
+    Level(level::Args),
     /// Materialize the Lance dataset of a cartridge's memory
     Lance(lance::LanceArgs),
     /// Search the signed memory of a registry's accepted cartridges
@@ -235,6 +238,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
         Command::Verify(args) => show::verify(args, global),
         Command::Spec(args) => show::spec(args, global),
         Command::Inspect(args) => show::inspect(args, global),
+        Command::Level(args) => level::run(args, global),
         Command::Lance(args) => lance::lance(args, global),
         Command::Search(args) => lance::search(args, global),
         Command::Import(args) => import::run(args, global),

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use acx_registry::discover::INDEX;
 use acx_registry::disk;
+use acx_registry::level::ISSUER_KEYS_FILE;
 use acx_registry::registry::{LEDGER_FILE, TRUST_FILE};
 pub use acx_registry::report::Format as Rendering;
 use acx_registry::report::{self, BuildReport, Report, SUMMARY_BYTES, Style};
@@ -84,7 +85,7 @@ fn target(text: &str) -> Result<Target, String> {
             || [".git", "cartridges", "templates", "cals", "graphs"].contains(&part.as_str())
     };
     let name = file.file_name().unwrap_or_default().to_ascii_lowercase();
-    if [INDEX, TRUST_FILE, LEDGER_FILE]
+    if [INDEX, TRUST_FILE, ISSUER_KEYS_FILE, LEDGER_FILE]
         .iter()
         .any(|own| name == *own)
         || file

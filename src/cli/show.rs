@@ -7,9 +7,11 @@ use std::time::Instant;
 use acx_registry::check::{self, Checked, Settings};
 use acx_registry::disk;
 use acx_registry::finding::{Family, Finding, Severity};
+use acx_registry::level::Levels;
 use acx_registry::model::{Digest, Json, KeyId, Timestamp, Trust, json as strict};
 use acx_registry::pipeline;
 use acx_registry::policy::{Policy, TrustRegistry};
+use acx_registry::project;
 use acx_registry::registry::{self, Registry};
 use acx_registry::report::{
     self, FileReport, FilesReport, REJECTED, Report, Style, Verdict, escape,
@@ -52,6 +54,14 @@ pub struct FileArgs {
     /// The cartridges
     #[arg(required = true)]
     files: Vec<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub struct InspectArgs {
+    #[command(flatten)]
+    files: FileArgs,
+    #[command(flatten)]
+    issuers: super::level::IssuerArgs,
 }
 
 /// What a registry's gate would say.
@@ -97,6 +107,11 @@ fn examine(
         public: false,
     };
     check::check(&file.to_string_lossy(), &bytes, settings).map_err(|refusal| refusal.0)
+}
+
+/// Reads and checks one file by the defaults, whoever signed it.
+pub fn examine_any(file: &Path, now: &Timestamp) -> Result<Checked, String> {
+    examine(file, &TrustRegistry::default(), &[], now)
 }
 
 /// Who signed it, and whether it is what they signed. Whether the package conforms is for `spec` to say.
@@ -325,15 +340,19 @@ fn human_spec(checked: &Checked) -> String {
 }
 
 /// What is inside.
-pub fn inspect(args: FileArgs, global: Global) -> Result<u8, Failure> {
+pub fn inspect(args: InspectArgs, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
+    let issuers = args.issuers.load()?.unwrap_or_default();
     let mut status = 0;
     let mut values = Vec::new();
-    for file in &args.files {
+    for file in &args.files.files {
         let path = file.to_string_lossy().into_owned();
-        let checked = examine(file, &TrustRegistry::default(), &[], &now);
+        let checked = examine_any(file, &now);
         let value = match &checked {
-            Ok(checked) if checked.cartridge.is_some() => inspect_value(&path, checked),
+            Ok(checked) if checked.cartridge.is_some() => {
+                let levels = project::levels_of_checked(checked, &issuers, &now);
+                inspect_value(&path, checked, &levels.unwrap_or_default())
+            }
             Ok(checked) => {
                 status = status.max(REJECTED);
                 json!({"path": path, "verdict": Verdict::Reject, "findings": checked.findings})
@@ -360,7 +379,7 @@ pub fn inspect(args: FileArgs, global: Global) -> Result<u8, Failure> {
     Ok(status)
 }
 
-fn inspect_value(path: &str, checked: &Checked) -> Json {
+fn inspect_value(path: &str, checked: &Checked, levels: &Levels) -> Json {
     let Some(cartridge) = &checked.cartridge else {
         return Json::Null;
     };
@@ -372,7 +391,12 @@ fn inspect_value(path: &str, checked: &Checked) -> Json {
     });
     let capabilities = cartridge.capabilities.iter().map(|row| {
         let record = strict::parse(row.json.as_bytes()).unwrap_or_default();
-        json!({"id": row.id, "taskType": record.get("taskType"), "stack": record.get("stack"), "domain": record.get("domain")})
+        json!({"id": row.id, "taskType": record.get("taskType"), "stack": record.get("stack"), "domain": record.get("domain"),
+            "verificationState": project::capability(&row.json, levels).map(|claim| claim.verification_state)})
+    });
+    let attestations = cartridge.attestations.iter().map(|row| {
+        let weighed = levels.credentials.iter().find(|c| c.att_id == row.att_id);
+        json!({"id": row.att_id, "type": row.kind, "verificationState": weighed.map(|c| c.state)})
     });
     json!({
         "path": path,
@@ -388,7 +412,9 @@ fn inspect_value(path: &str, checked: &Checked) -> Json {
         "files": cartridge.files.iter().map(|f| json!({"name": f.name, "bytes": f.data.len(), "sha256": Digest::of(&f.data)})).collect::<Vec<_>>(),
         "memory": memory.collect::<Vec<_>>(),
         "capabilities": capabilities.collect::<Vec<_>>(),
-        "attestations": cartridge.attestations.iter().map(|a| json!({"id": a.att_id, "type": a.kind})).collect::<Vec<_>>(),
+        "attestations": attestations.collect::<Vec<_>>(),
+        "level": project::proven_level(levels),
+        "levelClaim": project::level_claim(levels),
         "vectors": {"rom": cartridge.vectors.rom, "save": cartridge.vectors.save, "opaque": cartridge.vectors.opaque},
         "objects": cartridge.objects.len(),
     })
@@ -410,6 +436,21 @@ fn human_inspect(value: &Json) -> String {
             value.get(name).map_or_else(|| "-".to_owned(), shown)
         );
     }
+    // Proven, and claimed with the state of the claim.
+    for (label, name) in [("level", "level"), ("claims", "levelClaim")] {
+        let part = |member: &str| value.get(name)?.get(member).filter(|v| !v.is_null());
+        let parts: Vec<String> = ["acxLevel", "careerTier", "verificationState"]
+            .into_iter()
+            .filter_map(part)
+            .map(shown)
+            .collect();
+        let parts = if parts.is_empty() {
+            "-".to_owned()
+        } else {
+            parts.join(" ")
+        };
+        let _ = writeln!(out, "{label:<10} {parts}");
+    }
     let _ = writeln!(out, "\nmetadata");
     for (key, text) in value
         .get("metadata")
@@ -422,8 +463,11 @@ fn human_inspect(value: &Json) -> String {
     for (section, columns) in [
         ("files", &["bytes", "name"][..]),
         ("memory", &["zone", "id", "title"][..]),
-        ("capabilities", &["id", "domain", "taskType", "stack"][..]),
-        ("attestations", &["type", "id"][..]),
+        (
+            "capabilities",
+            &["id", "domain", "taskType", "stack", "verificationState"][..],
+        ),
+        ("attestations", &["type", "id", "verificationState"][..]),
     ] {
         let items = value
             .get(section)

@@ -128,6 +128,8 @@ pub struct AttestationRow {
     pub kind: String,
     /// The credential as stored.
     pub document: String,
+    /// When it was taken in, as stored; empty where that is no time.
+    pub created_at: String,
 }
 
 /// One row of `acx_skill`, the derived index of SKILL.md files.

@@ -17,6 +17,9 @@ use crate::model::{Digest, shorten};
 /// Rows of the small tables: metadata, signatures, attestations, capabilities.
 const SMALL_TABLE_ROWS: u64 = 10_000;
 
+/// Bytes of an attestation's time, which only puts rows in order.
+const LONGEST_TIME: usize = 64;
+
 /// One row under reading: where it is, and what went wrong in it.
 struct Reader<'a> {
     table: &'static str,
@@ -288,7 +291,7 @@ pub(super) fn read(
     let attestations = table(
         connection,
         "attestations",
-        &["att_id", "type", "document"],
+        &["att_id", "type", "document", "created_at"],
         SMALL_TABLE_ROWS,
         limits,
         |r, row| {
@@ -296,6 +299,13 @@ pub(super) fn read(
                 att_id: r.key(row, "att_id")?,
                 kind: r.text(row, "type")?,
                 document: r.text(row, "document")?,
+                // Outside the ROM: a time that is none must not cost the cartridge its place.
+                created_at: match r.value(row, "created_at")? {
+                    ValueRef::Text(text) if text.len() <= LONGEST_TIME => {
+                        String::from_utf8_lossy(text).into_owned()
+                    }
+                    _ => String::new(),
+                },
             }))
         },
     )?;

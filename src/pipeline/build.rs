@@ -22,6 +22,7 @@ use crate::disk;
 use crate::finding::Finding;
 use crate::git::{self, Bounds, Repo};
 use crate::lance::Dataset;
+use crate::level::IssuerKeys;
 use crate::model::{ArtifactType, Digest, Json, KeyId, Timestamp, Trust};
 use crate::policy::StatusLedger;
 use crate::project::{self, CartridgeEntry, TemplateEntry};
@@ -72,6 +73,8 @@ pub struct BuildOptions<'a> {
     pub checkout: Option<&'a Checkout>,
     /// What was found before.
     pub cache: Option<&'a Cache>,
+    /// The keys that prove levels, in place of the registry's own file.
+    pub issuers: Option<&'a IssuerKeys>,
     /// Says that the time is up; then no more artifacts are judged.
     pub expired: &'a (dyn Fn() -> bool + Sync),
     /// Who watches.
@@ -101,6 +104,7 @@ impl<'a> BuildOptions<'a> {
             base: None,
             checkout: None,
             cache: None,
+            issuers: None,
             expired: &git::unbounded,
             observer: None,
         }
@@ -143,6 +147,10 @@ pub fn build(
                 .join(", ")
         )));
     }
+    let issuers = options.issuers.unwrap_or(&registry.issuers);
+    issuers
+        .pinned(registry.policy.issuer_keys.as_ref())
+        .map_err(|e| RunError::new(e.to_string()))?;
     let mut report = BuildReport::new(registry.policy.registry_id.clone());
     let threads = pool(options.jobs)?;
     let (old, tree) =
@@ -174,6 +182,7 @@ pub fn build(
     let stage = Stage {
         registry,
         now: &evaluated_at,
+        issuers,
         published: trusted_old.into_iter().flat_map(listed).collect(),
         links: links(&tree),
         wrongs,

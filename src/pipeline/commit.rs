@@ -16,6 +16,7 @@ use super::build::{BuildOptions, build};
 use super::output::{Output, Staged};
 use crate::discover::{INDEX, REGISTRY_DATASET, sidecar_of};
 use crate::git::{self, Bounds, Edit, Identity, Mode, Repo, program};
+use crate::level::ISSUER_KEYS_FILE;
 use crate::model::{ArtifactType, RegistryPath, Timestamp};
 use crate::registry::{LEDGER_FILE, POLICY_FILE, Registry, TRUST_FILE};
 use crate::report::BuildReport;
@@ -109,7 +110,7 @@ impl Branch<'_> {
                 )));
             }
             let counts = self.below(&path).is_some_and(|path| {
-                [POLICY_FILE, TRUST_FILE, LEDGER_FILE].contains(&path)
+                [POLICY_FILE, TRUST_FILE, ISSUER_KEYS_FILE, LEDGER_FILE].contains(&path)
                     || path.starts_with("templates/")
                     || RegistryPath::try_from(path)
                         .is_ok_and(|path| ArtifactType::of_path(&path).is_some())

@@ -16,6 +16,7 @@ use crate::disk::ReadError;
 use crate::document;
 use crate::finding::{Finding, Severity};
 use crate::git::{self, Bounds};
+use crate::level::IssuerKeys;
 use crate::model::{ArtifactType, Coordinate, KeyId, RegistryPath, Timestamp, Trust};
 use crate::policy::{Policy, StatusLedger};
 use crate::project::{self, Artifact, Memories, Remembered, RememberedDocument};
@@ -82,6 +83,8 @@ pub(super) struct Stage<'a> {
     pub registry: &'a Registry,
     /// The time that counts for keys and waivers.
     pub now: &'a Timestamp,
+    /// The keys that prove levels.
+    pub issuers: &'a IssuerKeys,
     /// What was published before, by path.
     pub published: BTreeMap<&'a str, &'a Published>,
     /// The paths of the tree's symbolic links.
@@ -429,7 +432,8 @@ impl Stage<'_> {
         findings: &mut Vec<Finding>,
     ) -> Result<Indexable, String> {
         let path = entry.path.as_str();
-        let mut projected = project::entry(path, admitted);
+        let levels = project::levels(admitted, self.issuers, self.now);
+        let mut projected = project::entry(path, admitted, &levels);
         let remembered = id
             .zip(self.cache)
             .and_then(|kept| Some((kept, Remembered::of(admitted, &projected)?)));

@@ -72,6 +72,7 @@ pub fn plan_publication(
     let stage = Stage {
         registry,
         now,
+        issuers: &registry.issuers,
         published: index.iter().flat_map(listed).collect(),
         links: BTreeSet::new(),
         wrongs: BTreeMap::new(),
@@ -155,7 +156,8 @@ fn cartridge(
     let judgement = judged.map_err(|refusal| RunError::new(refusal.0))?;
     let (artifact, card) = match &judgement.admitted {
         Some(admitted) => {
-            let projected = project::entry(place.as_str(), admitted);
+            let levels = project::levels(admitted, stage.issuers, stage.now);
+            let projected = project::entry(place.as_str(), admitted, &levels);
             let card = project::card(&projected.entry, admitted);
             (Some(Artifact::Cartridge(projected)), Some(card))
         }

@@ -23,6 +23,7 @@ use crate::check::Place;
 use crate::discover::{self, At, Entry, INDEX, Tree, sidecar_of};
 use crate::finding::{Family, Finding};
 use crate::git::{self, Bounds, Change, GitError, Mode, NewCommit, Repo};
+use crate::level::{ISSUER_KEYS_FILE, IssuerKeys};
 use crate::model::{ArtifactType, Coordinate, Digest, KeyId, RegistryPath, Timestamp};
 use crate::policy::{LedgerEntry, Lifecycle, StatusLedger};
 use crate::project::{Artifact, DocumentEntry};
@@ -52,7 +53,9 @@ pub struct PushOptions<'a> {
     pub expired: &'a (dyn Fn() -> bool + Sync),
     /// Where what was found before is kept.
     pub cache: Option<&'a Path>,
-    /// The server lets a push change the policy and the trust registry.
+    /// The keys that prove levels, in place of the registry's own file.
+    pub issuers: Option<&'a IssuerKeys>,
+    /// The server lets a push change the policy, the trust registry and the issuers' keys.
     pub allow_policy_change: bool,
 }
 
@@ -422,6 +425,7 @@ impl Pushed<'_, '_> {
         let stage = Stage {
             registry: &registry,
             now: options.now,
+            issuers: options.issuers.unwrap_or(&registry.issuers),
             published: retired.iter().map(|p| (p.path.as_str(), p)).collect(),
             links: links(&changes.tree),
             wrongs,
@@ -936,6 +940,7 @@ fn compare_index(
         jobs: push.jobs,
         base,
         cache,
+        issuers: push.issuers,
         expired: push.expired,
         ..BuildOptions::new(BuildMode::Check, push.now, None)
     };
@@ -972,8 +977,9 @@ fn read_index(source: &Source, cache: Option<&Cache>) -> Result<Option<IndexHead
 fn own_word(path: &[u8]) -> Option<String> {
     let path = std::str::from_utf8(path).ok()?;
     let name = path.rsplit('/').next().unwrap_or_default();
-    ([POLICY_FILE, TRUST_FILE].contains(&path) || name.eq_ignore_ascii_case(".gitattributes"))
-        .then(|| path.to_owned())
+    ([POLICY_FILE, TRUST_FILE, ISSUER_KEYS_FILE].contains(&path)
+        || name.eq_ignore_ascii_case(".gitattributes"))
+    .then(|| path.to_owned())
 }
 
 fn sort_in(change: &Change, changes: &mut Changes) {

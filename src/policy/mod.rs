@@ -10,6 +10,7 @@ mod trust;
 
 pub use ledger::{LedgerEntry, LedgerRef, Lifecycle, StatusLedger};
 pub use settings::{Level, Policy, RuleInfo, Waiver};
+pub(crate) use trust::refuse_private;
 pub use trust::{
     Ineligible, KeyStatus, NamespaceProof, RevocationReason, TrustRegistry, TrustedKey,
 };
@@ -42,7 +43,7 @@ impl std::fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 impl ConfigError {
-    fn new(file: &str, field: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(file: &str, field: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             file: file.to_owned(),
             field: field.into(),
@@ -52,7 +53,7 @@ impl ConfigError {
 }
 
 /// The error for a file of more than `most` bytes.
-fn bounded(file: &str, bytes: usize, most: usize) -> Result<(), ConfigError> {
+pub(crate) fn bounded(file: &str, bytes: usize, most: usize) -> Result<(), ConfigError> {
     if bytes <= most {
         return Ok(());
     }
@@ -61,7 +62,7 @@ fn bounded(file: &str, bytes: usize, most: usize) -> Result<(), ConfigError> {
 }
 
 /// The first thing that the schema has against the document.
-fn conforms(file: &str, schema: &Schema, document: &Json) -> Result<(), ConfigError> {
+pub(crate) fn conforms(file: &str, schema: &Schema, document: &Json) -> Result<(), ConfigError> {
     match schema.defect(document) {
         Some((field, message)) => Err(ConfigError::new(file, field, message)),
         None => Ok(()),
@@ -69,7 +70,7 @@ fn conforms(file: &str, schema: &Schema, document: &Json) -> Result<(), ConfigEr
 }
 
 /// The document as strict JSON.
-fn parsed(file: &str, bytes: &[u8]) -> Result<Json, ConfigError> {
+pub(crate) fn parsed(file: &str, bytes: &[u8]) -> Result<Json, ConfigError> {
     json::parse(bytes)
         .map_err(|e| ConfigError::new(file, "", format!("not valid JSON: {e}; correct the file")))
 }

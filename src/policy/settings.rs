@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use crate::container::Limits;
 use crate::finding::Severity;
 use crate::model::{
-    KeyId, Malformed, PublisherId, RegistryPath, Timestamp, Trust, nearest, shorten,
+    Digest, KeyId, Malformed, PublisherId, RegistryPath, Timestamp, Trust, nearest, shorten,
 };
 
 use super::{ConfigError, bounded};
@@ -25,6 +25,7 @@ const CONTINUITY: &str = "history-publisher-key";
 pub(super) const KNOWN: &[(&str, &[&str])] = &[
     ("branches", &["guarded"]),
     ("index", &["keys", "expires_days"]),
+    ("levels", &["issuer_keys_sha256"]),
     (
         "limits",
         &[
@@ -127,6 +128,8 @@ pub struct Policy {
     pub index_keys: Vec<KeyId>,
     /// `[index] expires_days`
     pub index_expires_days: Option<u32>,
+    /// `[levels] issuer_keys_sha256`: the digest of issuer-keys.json.
+    pub issuer_keys: Option<Digest>,
     /// `[sidecars] enabled`: a Lance dataset beside each cartridge with memory.
     pub sidecars_enabled: bool,
     /// `[sidecars] registry`: one Lance dataset of the whole registry.
@@ -147,6 +150,7 @@ impl Default for Policy {
             waivers: Vec::new(),
             index_keys: Vec::new(),
             index_expires_days: None,
+            issuer_keys: None,
             sidecars_enabled: true,
             sidecars_registry: false,
             guarded: Vec::new(),
@@ -259,6 +263,9 @@ impl Reader<'_> {
             ("index", "expires_days") => {
                 let days = self.integer(&dotted, value, 1..=3650)?;
                 policy.index_expires_days = u32::try_from(days).ok();
+            }
+            ("levels", "issuer_keys_sha256") => {
+                policy.issuer_keys = Some(self.checked(&dotted, value)?);
             }
             ("branches", "guarded") => policy.guarded = self.branches(&dotted, value)?,
             ("publishers", "continuity") => {

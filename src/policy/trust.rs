@@ -205,19 +205,7 @@ impl TrustRegistry {
         bounded(FILE, bytes.len(), Self::MAX_BYTES)?;
         let document = parsed(FILE, bytes);
         // Before anything else, since other errors repeat what they found.
-        let private = match &document {
-            Ok(document) => private_material(document, ""),
-            Err(_) => None,
-        };
-        let in_bytes = || {
-            bytes
-                .windows(PEM_LABEL.len())
-                .any(|w| w == PEM_LABEL.as_bytes())
-        };
-        if let Some(field) = private.or_else(|| in_bytes().then(String::new)) {
-            let message = "private key material, where public keys alone belong; remove it, and treat that key as compromised";
-            return Err(ConfigError::new(FILE, field, message));
-        }
+        refuse_private(FILE, bytes, document.as_ref().ok())?;
         let document = document?;
         conforms(FILE, &TRUST_REGISTRY, &document)?;
         let top = Members {
@@ -423,6 +411,29 @@ const PRIVATE_MARKS: &[&str] = &["PRIVATEKEY", "BQYDK2VwBCIE", "AGE-SECRET-KEY-"
 
 /// The private members of a JWK (RFC 7518 and RFC 8037).
 const PRIVATE_MEMBERS: &[&str] = &["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+/// The error for a file of public keys that holds a private one; it never repeats what it found.
+pub(crate) fn refuse_private(
+    file: &str,
+    bytes: &[u8],
+    document: Option<&Json>,
+) -> Result<(), ConfigError> {
+    let in_bytes = || {
+        bytes
+            .windows(PEM_LABEL.len())
+            .any(|w| w == PEM_LABEL.as_bytes())
+    };
+    let found = document
+        .and_then(|document| private_material(document, ""))
+        .or_else(|| in_bytes().then(String::new));
+    match found {
+        Some(field) => {
+            let message = "private key material, where public keys alone belong; remove it, and treat that key as compromised";
+            Err(ConfigError::new(file, field, message))
+        }
+        None => Ok(()),
+    }
+}
 
 /// The pointer to the first private key material in the document. Depth is bounded by the parser.
 fn private_material(value: &Json, at: &str) -> Option<String> {

@@ -1,10 +1,12 @@
 //! An admitted cartridge → its entry in the index. Pure.
 //!
-//! Nothing here is proven beyond what the verdict proves: a capability or a level that the cartridge claims stays
-//! `unresolved`, since no issuer's key is at hand.
+//! Nothing here is proven beyond what the verdict and the issuers' keys prove: a capability or a level that the cartridge
+//! merely claims reads as a claim.
 
 use serde::{Deserialize, Serialize};
 
+use crate::check::Checked;
+use crate::level::{IssuerKeys, Levels, Scales, VerificationState};
 use crate::model::{Digest, Json, KeyId, Timestamp, Trust, json};
 use crate::verdict::Admitted;
 
@@ -16,16 +18,6 @@ pub struct Author {
     /// Where to find them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub url: Option<String>,
-}
-
-/// How far a claim is proven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum VerificationState {
-    /// Nobody has checked it.
-    Unresolved,
-    /// The credential cannot be what it says.
-    Invalid,
 }
 
 /// What the cartridge says it can do.
@@ -40,7 +32,7 @@ pub struct CapabilityEntry {
     pub domain: String,
     /// The record says that it is verified.
     pub claimed_verified: bool,
-    /// It is.
+    /// A verified credential that it names says so, whatever the record says.
     pub verified: bool,
     /// How far the evidence was looked at.
     pub verification_state: VerificationState,
@@ -147,7 +139,7 @@ pub struct CartridgeEntry {
     pub bytes: u64,
     /// What it says it can do, by record id.
     pub capabilities: Vec<CapabilityEntry>,
-    /// The proven level; null.
+    /// The highest proven level, bound to this ROM; null without one.
     pub level: Option<Json>,
     /// The claimed level.
     pub level_claim: LevelClaim,
@@ -174,8 +166,40 @@ pub struct Projected {
     pub made_at: Timestamp,
 }
 
+/// The credentials of an admitted cartridge, weighed.
+pub fn levels(admitted: &Admitted, issuers: &IssuerKeys, now: &Timestamp) -> Levels {
+    let signed = admitted.signed();
+    let scales = Scales {
+        rom: &signed.manifest,
+        signer: Some(signed.key.id()),
+        issuers,
+        now,
+    };
+    Levels::of(admitted.cartridge(), admitted.documents(), scales)
+}
+
+/// The credentials of a cartridge that was checked and not judged, weighed; `None` where it cannot be read. Nothing is
+/// verified about a ROM that is not what its signature says.
+pub fn levels_of_checked(
+    checked: &Checked,
+    issuers: &IssuerKeys,
+    now: &Timestamp,
+) -> Option<Levels> {
+    let evidence = checked.evidence.as_ref()?;
+    let sound = evidence.trust >= Trust::Portable;
+    let signed = evidence.signed.as_ref().filter(|_| sound);
+    let scales = Scales {
+        rom: signed.map_or(&evidence.manifest, |signed| &signed.manifest),
+        signer: signed.map(|signed| signed.key.id()),
+        issuers,
+        now,
+    };
+    let (cartridge, documents) = (checked.cartridge.as_ref()?, checked.documents.as_ref()?);
+    Some(Levels::of(cartridge, documents, scales))
+}
+
 /// The entry of one admitted cartridge.
-pub fn entry(path: &str, admitted: &Admitted) -> Projected {
+pub fn entry(path: &str, admitted: &Admitted, levels: &Levels) -> Projected {
     let cartridge = admitted.cartridge();
     let signed = admitted.signed();
     let text = |key: &str| cartridge.meta(key).map(str::to_owned);
@@ -197,7 +221,6 @@ pub fn entry(path: &str, admitted: &Admitted) -> Projected {
         .unwrap_or(signed.signed_at.clone());
     // An index never says `local`: it would differ by who builds it.
     let trust = admitted.trust().min(Trust::Trusted);
-    let credentials = Credentials::of(admitted);
     let entry = CartridgeEntry {
         slug: format!("{publisher}__{id}"),
         path: path.to_owned(),
@@ -220,10 +243,10 @@ pub fn entry(path: &str, admitted: &Admitted) -> Projected {
         capabilities: cartridge
             .capabilities
             .iter()
-            .filter_map(|row| capability(&row.json, &credentials))
+            .filter_map(|row| capability(&row.json, levels))
             .collect(),
-        level: None,
-        level_claim: credentials.highest_claim(),
+        level: proven_level(levels),
+        level_claim: level_claim(levels),
         registry_status: RegistryStatus::default(),
         latest: false,
         keyid: signed.key.id().clone(),
@@ -243,16 +266,43 @@ fn json_text<T: serde::de::DeserializeOwned>(value: Option<&str>) -> Vec<T> {
         .unwrap_or_default()
 }
 
-fn capability(text: &str, credentials: &Credentials) -> Option<CapabilityEntry> {
+/// The `level` of an entry: that of the verified credential with the highest one.
+pub fn proven_level(levels: &Levels) -> Option<Json> {
+    let proven = levels.proven()?;
+    Some(serde_json::json!({
+        "acxLevel": proven.claim.acx_level,
+        "careerTier": proven.claim.career_tier,
+        "boundToRom": true,
+        "proven": true,
+        "verificationState": proven.state,
+    }))
+}
+
+/// The `levelClaim` of an entry: the highest claim, with the state of the credential that makes it.
+pub fn level_claim(levels: &Levels) -> LevelClaim {
+    levels
+        .highest_claim()
+        .map(|credential| LevelClaim {
+            acx_level: credential.claim.acx_level.clone(),
+            career_tier: credential.claim.career_tier.clone(),
+            verification_state: Some(credential.state),
+        })
+        .unwrap_or_default()
+}
+
+/// A capability of an entry, of the text of its record; `None` where that is no capability.
+pub fn capability(text: &str, levels: &Levels) -> Option<CapabilityEntry> {
     let record = json::parse(text.as_bytes()).ok()?;
     let member = |name: &str| record.get(name).and_then(Json::as_str).map(str::to_owned);
-    let named = record
+    let state = record
         .get("evidenceRefs")
         .and_then(Json::as_array)
         .into_iter()
         .flatten()
         .filter(|r| r.get("kind").and_then(Json::as_str) == Some("level-attestation"))
-        .filter_map(|r| credentials.state_of(r.get("ref")?.as_str()?));
+        .filter_map(|r| levels.state_of(r.get("ref")?.as_str()?))
+        .max()
+        .unwrap_or(VerificationState::Unresolved);
     Some(CapabilityEntry {
         task_type: member("taskType")?,
         stack: record
@@ -266,87 +316,7 @@ fn capability(text: &str, credentials: &Credentials) -> Option<CapabilityEntry> 
             .pointer("/proficiency/verified")
             .and_then(Json::as_bool)
             .unwrap_or_default(),
-        verified: false,
-        verification_state: named.max().unwrap_or(VerificationState::Unresolved),
+        verified: state == VerificationState::Verified,
+        verification_state: state,
     })
-}
-
-/// The embedded level credentials, as far as they can be looked at without a key.
-struct Credentials {
-    /// (every name it goes by, its state, its claim)
-    list: Vec<(Vec<String>, VerificationState, LevelClaim)>,
-}
-
-impl Credentials {
-    fn of(admitted: &Admitted) -> Self {
-        let attestations = &admitted.cartridge().attestations;
-        let list = admitted
-            .documents()
-            .credentials
-            .iter()
-            .filter_map(|(at, document)| {
-                let row = attestations.get(*at)?;
-                let mut names = vec![row.att_id.clone()];
-                let Ok(document) = document else {
-                    return Some((names, VerificationState::Invalid, LevelClaim::default()));
-                };
-                let text = |pointer: &str| document.pointer(pointer).and_then(Json::as_str);
-                names.extend(
-                    ["/id", "/credentialStatus/id"]
-                        .iter()
-                        .filter_map(|p| text(p))
-                        .map(str::to_owned),
-                );
-                let state = state(document);
-                let claim = LevelClaim {
-                    acx_level: document
-                        .pointer("/credentialSubject/result/0/acx:acxLevel")
-                        .filter(|level| level.is_number())
-                        .cloned(),
-                    career_tier: text("/credentialSubject/result/0/acx:careerTier")
-                        .map(str::to_owned),
-                    verification_state: Some(state),
-                };
-                Some((names, state, claim))
-            })
-            .collect();
-        Self { list }
-    }
-
-    /// The strongest state among the credentials that go by this name.
-    fn state_of(&self, name: &str) -> Option<VerificationState> {
-        self.list
-            .iter()
-            .filter(|(names, ..)| names.iter().any(|n| n == name))
-            .map(|(_, state, _)| *state)
-            .max()
-    }
-
-    /// The claim with the highest level; of equal ones the first.
-    fn highest_claim(&self) -> LevelClaim {
-        let level = |claim: &LevelClaim| claim.acx_level.as_ref().and_then(Json::as_f64);
-        let mut best: Option<&LevelClaim> = None;
-        for (_, _, claim) in &self.list {
-            if best.is_none_or(|b| level(claim) > level(b)) {
-                best = Some(claim);
-            }
-        }
-        best.cloned().unwrap_or_default()
-    }
-}
-
-/// A credential whose proof is not by its issuer, by its own words, is invalid under any key.
-fn state(document: &Json) -> VerificationState {
-    let text = |pointer: &str| document.pointer(pointer).and_then(Json::as_str);
-    match (text("/issuer/id"), text("/proof/verificationMethod")) {
-        (Some(issuer), Some(method))
-            if method == issuer
-                || method
-                    .strip_prefix(issuer)
-                    .is_some_and(|rest| rest.starts_with('#')) =>
-        {
-            VerificationState::Unresolved
-        }
-        _ => VerificationState::Invalid,
-    }
 }

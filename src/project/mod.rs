@@ -11,13 +11,14 @@ mod remember;
 mod remember_document;
 mod template;
 
+pub use crate::level::VerificationState;
 pub(crate) use artifact::heads;
 pub use artifact::{Artifact, Entries, Head, IndexEntry};
 pub use card::card;
 pub use document::{Dependency, DocumentEntry, document};
 pub use entry::{
     Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus,
-    VerificationState, entry,
+    capability, entry, level_claim, levels, levels_of_checked, proven_level,
 };
 pub use memories::{MemoryRecord, record_batch};
 pub use remember::{Recalled, Remembered};

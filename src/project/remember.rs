@@ -40,7 +40,8 @@ pub struct Recalled {
 impl Remembered {
     /// What is to be kept of an admitted cartridge; `None` where more than its bytes decided.
     pub fn of(admitted: &Admitted, projected: &Projected) -> Option<Self> {
-        if !admitted.signed().carries_key {
+        // What a credential is worth depends on the issuers' keys, their status lists and the time.
+        if !admitted.signed().carries_key || !admitted.documents().credentials.is_empty() {
             return None;
         }
         let warnings = admitted.warnings()?.iter().map(|f| Warning {

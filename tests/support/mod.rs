@@ -11,6 +11,7 @@ pub mod envelope;
 pub mod git;
 pub mod jcs;
 pub mod keys;
+pub mod levels;
 pub mod mutations;
 pub mod noise;
 pub mod package;

@@ -328,6 +328,7 @@ fn valid() -> Cartridge {
             kind: "vc-2.0".to_owned(),
             document: r#"{"id":"urn:uuid:1","credentialStatus":{"id":"https://acx.example/1#0"}}"#
                 .to_owned(),
+            created_at: "2026-07-16T00:00:00.000Z".to_owned(),
         }],
         skills: Vec::new(),
         capabilities: vec![claim(&capability())],
@@ -1090,12 +1091,13 @@ fn load(path: &Path) -> Cartridge {
         signatures: Vec::new(),
         attestations: rows(
             &db,
-            "SELECT att_id, type, document FROM attestations ORDER BY att_id",
+            "SELECT att_id, type, document, created_at FROM attestations ORDER BY att_id",
             |r| {
                 Ok(AttestationRow {
                     att_id: r.get(0)?,
                     kind: r.get(1)?,
                     document: r.get(2)?,
+                    created_at: r.get(3)?,
                 })
             },
         ),

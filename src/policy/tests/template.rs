@@ -61,6 +61,8 @@ fn the_template_shows_every_key_at_its_default() {
     let mut policy = Policy::parse(&shown, &rules).unwrap();
     assert_eq!(policy.guarded, ["main", "release/*"]);
     assert_eq!(policy.publisher_pins.len(), 1);
+    assert!(policy.issuer_keys.is_some());
+    policy.issuer_keys = None;
     policy.guarded.clear();
     policy.publisher_pins.clear();
     assert_eq!(policy.waivers.len(), 1);
