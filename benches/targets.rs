@@ -196,7 +196,13 @@ fn cold_build(folder: &Path, lab: &Lab, cartridges: usize, jobs: &str) -> Run {
     cold(folder, cartridges);
     let key = lab.key();
     let args = [
-        "build-index", "--quiet", "--no-cache", "--key", &key, "--jobs", jobs,
+        "build-index",
+        "--quiet",
+        "--no-cache",
+        "--key",
+        &key,
+        "--jobs",
+        jobs,
     ];
     run(acx(folder, &lab.home(), &args), "")
 }
@@ -241,7 +247,11 @@ fn start_up(table: &mut Table, lab: &Lab) {
     let one = corpus::named(0).path();
     for (what, args, most) in [
         ("acx --version: ms of cpu", vec!["--version"], 10.0),
-        ("acx verify of one file: ms of cpu", vec!["verify", &one], 25.0),
+        (
+            "acx verify of one file: ms of cpu",
+            vec!["verify", &one],
+            25.0,
+        ),
     ] {
         let run = median(RUNS * 3, |_| run(acx(&folder, &lab.home(), &args), ""));
         let figures = format!("{:.1} MiB", run.peak_mib);
@@ -265,19 +275,54 @@ fn judging(table: &mut Table, lab: &Lab) {
     let seconds = |run: &Run| format!("{:.2} s cpu, {:.2} s wall", run.cpu, run.wall);
     table.line("floor of 1,000: s of cpu", "", floor.cpu, Target::None);
     let times = one.cpu / floor.cpu;
-    table.line("check of 1,000: cpu, x floor", &seconds(&one), times, Target::AtMost(1.6));
+    table.line(
+        "check of 1,000: cpu, x floor",
+        &seconds(&one),
+        times,
+        Target::AtMost(1.6),
+    );
     let times = one.wall / two.wall;
-    table.line("check, 2 threads: x 1 thread", &seconds(&two), times, Target::AtLeast(1.8));
-    table.line("check: peak MiB", "", two.peak_mib.max(one.peak_mib), Target::AtMost(64.0));
+    table.line(
+        "check, 2 threads: x 1 thread",
+        &seconds(&two),
+        times,
+        Target::AtLeast(1.8),
+    );
+    table.line(
+        "check: peak MiB",
+        "",
+        two.peak_mib.max(one.peak_mib),
+        Target::AtMost(64.0),
+    );
     let built = better(|| cold_build(&folder, lab, SMALL, "1"));
     let two = better(|| cold_build(&folder, lab, SMALL, "2"));
     let times = built.cpu / floor.cpu;
-    table.line("cold build of 1,000: cpu, x floor", &seconds(&built), times, Target::None);
+    table.line(
+        "cold build of 1,000: cpu, x floor",
+        &seconds(&built),
+        times,
+        Target::None,
+    );
     let times = built.wall / two.wall;
-    table.line("cold build, 2 threads: x 1 thread", &seconds(&two), times, Target::None);
-    table.line("cold build: peak MiB", "", two.peak_mib.max(built.peak_mib), Target::AtMost(64.0));
+    table.line(
+        "cold build, 2 threads: x 1 thread",
+        &seconds(&two),
+        times,
+        Target::None,
+    );
+    table.line(
+        "cold build: peak MiB",
+        "",
+        two.peak_mib.max(built.peak_mib),
+        Target::AtMost(64.0),
+    );
     let rate = SMALL as f64 / two.wall;
-    table.line("cold build, 2 threads: cartridges/s", "", rate, Target::None);
+    table.line(
+        "cold build, 2 threads: cartridges/s",
+        "",
+        rate,
+        Target::None,
+    );
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -330,7 +375,12 @@ fn datasets(table: &mut Table) {
         best = best.min(seconds(&ours));
     }
     let figures = format!("{:.3} and {:.3} ms each", best, floor);
-    table.line("datasets: wall, x plain files", &figures, best / floor, Target::AtMost(1.3));
+    table.line(
+        "datasets: wall, x plain files",
+        &figures,
+        best / floor,
+        Target::AtMost(1.3),
+    );
 }
 
 /// A registry in git and its bare clone, and commits with one cartridge more.
@@ -414,7 +464,9 @@ fn repositories(table: &mut Table, lab: &Lab, size: usize) {
     let times = nothing.wall / status.wall;
     let figures = format!(
         "{:.0} and {:.0} ms wall, {:.1} MiB",
-        nothing.wall * 1e3, status.wall * 1e3, nothing.peak_mib
+        nothing.wall * 1e3,
+        status.wall * 1e3,
+        nothing.peak_mib
     );
     let what = format!("warm build of {size}: x git status");
     table.line(&what, &figures, times, Target::AtMost(1.5));
@@ -429,7 +481,12 @@ fn repositories(table: &mut Table, lab: &Lab, size: usize) {
     });
     let figures = format!("{:.0} ms wall", changed.wall * 1e3);
     let times = changed.wall / nothing.wall;
-    table.line("one changed: x nothing changed", &figures, times, Target::AtMost(1.2));
+    table.line(
+        "one changed: x nothing changed",
+        &figures,
+        times,
+        Target::AtMost(1.2),
+    );
     let most = size as f64 / SMALL as f64 * 1.05;
     let mut grows = |what: &str, small: Run, large: Run| {
         let figures = format!("{:.2} and {:.2} s cpu", small.cpu, large.cpu);

@@ -5,14 +5,16 @@ use std::time::Instant;
 
 use acx_registry::attest::PrivateKey;
 use acx_registry::discover::INDEX;
+use acx_registry::disk;
 use acx_registry::git::{Identity, Repo};
 use acx_registry::model::Timestamp;
 use acx_registry::pipeline::{
-    self, Base, Branch, BuildOptions, Cache, Checkout, CommitOptions, Mode, Output, Staged,
+    self, Base, Branch, BuildOptions, Cache, Checkout, CommitOptions, Mode, Output, Parts, Share,
+    Staged,
 };
 use acx_registry::policy::Policy;
 use acx_registry::registry::{self, Registry};
-use acx_registry::report::{Report, escape};
+use acx_registry::report::{ACCEPTED, Report, escape};
 use acx_registry::source::Source;
 use gix::hash::ObjectId;
 
@@ -165,6 +167,20 @@ pub struct Args {
     /// Commit, and push the branch to this remote; when others were faster, build anew on theirs
     #[arg(long, value_name = "REMOTE", conflicts_with_all = ["check", "dry_run", "base", "rev", "git_dir"])]
     push: Option<String>,
+    /// Judge a share of the files alone, such as 2 of 4 as 2/4, and write what was found as --partial
+    #[arg(
+        long,
+        value_name = "I/N",
+        requires = "partial",
+        conflicts_with_all = ["check", "dry_run", "write_commit", "push", "out", "base", "merge"]
+    )]
+    shard: Option<Share>,
+    /// Where a share's results go
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    partial: Option<PathBuf>,
+    /// Join all parts of a build that were made by --shard, and judge nothing that they know
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    merge: Vec<PathBuf>,
     #[command(flatten)]
     commit_args: CommitArgs,
     #[command(flatten)]
@@ -231,6 +247,31 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         Source::Folder(root) => checkout(root),
         Source::Tree { .. } => None,
     };
+    if let (Some(share), Some(file)) = (args.shard, &args.partial) {
+        let repo = checkout.as_ref().map(Checkout::repo);
+        let repo = repo.or(place.as_ref().map(|place| &place.repo));
+        let cache = args.cache.open(repo, &registry.policy, &now);
+        let progress = Progress::new(global);
+        let options = BuildOptions {
+            checkout: checkout.as_ref(),
+            cache: cache.as_ref(),
+            observer: Some(&progress),
+            ..options(&now, None, args.jobs)
+        };
+        let part = pipeline::judge_share(&registry, &mut output, &options, share);
+        progress.finish();
+        let part = part?;
+        save(cache.as_ref(), global);
+        disk::replace_unsynced(file, &part.bytes)
+            .map_err(|e| Failure(format!("{}: {e}", file.display())))?;
+        if !global.quiet {
+            output::error(&format!(
+                "part {} of {}: {} files, {} of them left to the join\n",
+                share.part, share.of, part.files, part.left
+            ));
+        }
+        return Ok(ACCEPTED);
+    }
     let _lock = match (&output, mode) {
         (Output::Folder(root), Mode::Write) => {
             let repo = checkout.as_ref().map(Checkout::repo);
@@ -257,10 +298,12 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         .map(Checkout::repo)
         .or(place.as_ref().map(|place| &place.repo));
     let cache = args.cache.open(repo, &registry.policy, &now);
+    let (cache, parts) = joined(&args.merge, cache, &registry, &now)?;
     let issuers = args.issuers.load()?;
     let progress = Progress::new(global);
     let options = BuildOptions {
         mode,
+        parts: parts.as_ref(),
         fail_on_reject: args.on_reject == OnReject::Fail,
         resign: args.resign,
         new_chain: args.new_chain,
@@ -290,6 +333,21 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     )?;
     report::outputs(&built, None)?;
     Ok(built.exit_status())
+}
+
+/// The parts of `--merge`, and a cache for what they know.
+fn joined(
+    files: &[PathBuf],
+    cache: Option<Cache>,
+    registry: &Registry,
+    now: &Timestamp,
+) -> Result<(Option<Cache>, Option<Parts>), Failure> {
+    if files.is_empty() {
+        return Ok((cache, None));
+    }
+    let cache = cache.unwrap_or_else(|| Cache::detached(&registry.policy, now));
+    let parts = Parts::read(files, registry, &cache)?;
+    Ok((Some(cache), Some(parts)))
 }
 
 /// Whether a folder is no registry but a bare repository, which may hold one.
@@ -414,9 +472,11 @@ fn run_commit(args: Args, global: Global, now: &Timestamp, begun: Instant) -> Re
         name: name.as_deref(),
     };
     let cache = args.cache.open(Some(repo), &registry.policy, now);
+    let (cache, parts) = joined(&args.merge, cache, &registry, now)?;
     let issuers = args.issuers.load()?;
     let progress = Progress::new(global);
     let options = BuildOptions {
+        parts: parts.as_ref(),
         observer: Some(&progress),
         cache: cache.as_ref(),
         issuers: issuers.as_ref(),

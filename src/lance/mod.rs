@@ -51,7 +51,8 @@ use serde::Serialize;
 use crate::model::{Digest, Timestamp, json};
 
 pub use write::{
-    FolderLimits, digest_of_folder, has_only, is_dataset_or_empty, matches, remove, write,
+    FolderLimits, Ready, digest_of_folder, has_only, is_dataset_or_empty, matches, prepare, remove,
+    write,
 };
 
 /// The library and version that the manifest names: this layout's, so that a new release of the program does not

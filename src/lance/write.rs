@@ -41,42 +41,73 @@ impl Default for FolderLimits {
 /// When `at` or its parent is a symbolic link, or the file system fails; what was at `at` is then still there, or
 /// (only if renaming it back fails too) in a temporary folder beside it.
 pub fn write(dataset: &Dataset, at: &Path) -> io::Result<bool> {
-    let found = guard(at)?;
-    if matches(dataset, at)? {
-        return Ok(false);
+    match prepare(dataset, at)? {
+        Some(ready) => ready.put().map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// A dataset that is written beside its place, whole. Dropped, it is removed again.
+pub struct Ready {
+    new: Temp,
+    at: PathBuf,
+}
+
+/// The first half of [`write`]: writes the dataset into a temporary folder beside `at`; `None` where it is at `at`
+/// already.
+///
+/// # Errors
+/// As [`write`]; nothing at `at` is touched.
+pub fn prepare(dataset: &Dataset, at: &Path) -> io::Result<Option<Ready>> {
+    if guard(at)? && matches(dataset, at)? {
+        return Ok(None);
     }
     let new = Temp::beside(at)?;
-    let mut made: Vec<PathBuf> = Vec::new();
+    let mut made: Vec<&str> = Vec::new();
     for (path, bytes) in &dataset.files {
-        let path = RegistryPath::try_from(path.as_str()).map_err(io::Error::other)?;
-        let path = path.below(&new.path);
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !made.iter().any(|m| m == folder))
+        RegistryPath::try_from(path.as_str()).map_err(io::Error::other)?;
+        if let Some((folder, _)) = path.rsplit_once('/')
+            && !made.contains(&folder)
         {
-            fs::create_dir_all(folder)?;
-            made.push(folder.to_path_buf());
+            fs::create_dir_all(new.path.join(folder))?;
+            made.push(folder);
         }
-        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(new.path.join(path))?;
         // Not flushed: a dataset is derived, every build compares it byte for byte and mends what a power cut tore.
         file.write_all(bytes)?;
     }
-    if !found {
-        fs::rename(&new.path, at)?;
-        new.keep();
-        return Ok(true);
-    }
-    let old = Temp::beside(at)?;
-    fs::rename(at, old.path.join("old"))?;
-    if let Err(error) = fs::rename(&new.path, at) {
-        if fs::rename(old.path.join("old"), at).is_err() {
-            old.keep();
+    Ok(Some(Ready {
+        new,
+        at: at.to_path_buf(),
+    }))
+}
+
+impl Ready {
+    /// The second half of [`write`]: puts the dataset in its place.
+    ///
+    /// # Errors
+    /// As [`write`].
+    pub fn put(self) -> io::Result<()> {
+        let Self { new, at } = self;
+        if !guard(&at)? {
+            fs::rename(&new.path, &at)?;
+            new.keep();
+            return Ok(());
         }
-        return Err(error);
+        let old = Temp::beside(&at)?;
+        fs::rename(&at, old.path.join("old"))?;
+        if let Err(error) = fs::rename(&new.path, &at) {
+            if fs::rename(old.path.join("old"), &at).is_err() {
+                old.keep();
+            }
+            return Err(error);
+        }
+        new.keep();
+        old.remove()
     }
-    new.keep();
-    old.remove()?;
-    Ok(true)
 }
 
 /// Removes the dataset at `at`, or whatever is there under its name. Whether anything was.

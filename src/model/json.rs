@@ -435,7 +435,11 @@ mod tests {
             "[ -~\u{0}-\u{1f}\u{7f}\u{2028}]*".prop_map(Value::from),
         ];
         let value = leaf.prop_recursive(4, 40, 6, |inner| {
-            let name = prop_oneof!["[ -~\u{0}-\u{1f}]{0,4}", any::<String>(), "[\u{e000}\u{10000}a]{1,2}"];
+            let name = prop_oneof![
+                "[ -~\u{0}-\u{1f}]{0,4}",
+                any::<String>(),
+                "[\u{e000}\u{10000}a]{1,2}"
+            ];
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
                 prop::collection::vec((name, inner), 0..6)

@@ -9,11 +9,12 @@ use rayon::prelude::*;
 use super::cache::Cache;
 use super::checkout::Checkout;
 use super::join::{Joined, join};
-use super::judge::{Judged, Stage, links, report};
+use super::judge::{Judged, Stage, Stale, links, report};
 use super::output::Output;
+use super::part::Parts;
 use super::past::{self, Range, Wrong};
 use super::publishers::Known;
-use super::sidecar;
+use super::sidecar::{self, Lacking};
 use super::{INDEX_BYTES, RunError, pool};
 use crate::attest::PrivateKey;
 use crate::check::Place;
@@ -25,7 +26,7 @@ use crate::lance::Dataset;
 use crate::level::IssuerKeys;
 use crate::model::{ArtifactType, Digest, Json, KeyId, Timestamp, Trust};
 use crate::policy::StatusLedger;
-use crate::project::{self, CartridgeEntry, TemplateEntry};
+use crate::project::{self, TemplateEntry};
 use crate::publish::{self, IndexHead, Integrity, Published, Signing};
 use crate::registry::{Registry, ledger};
 use crate::report::{BuildReport, Changes, Rejected, Verdict};
@@ -73,6 +74,8 @@ pub struct BuildOptions<'a> {
     pub checkout: Option<&'a Checkout>,
     /// What was found before.
     pub cache: Option<&'a Cache>,
+    /// What was found in parts of this build; their facts are in the cache.
+    pub parts: Option<&'a Parts>,
     /// The keys that prove levels, in place of the registry's own file.
     pub issuers: Option<&'a IssuerKeys>,
     /// Says that the time is up; then no more artifacts are judged.
@@ -104,6 +107,7 @@ impl<'a> BuildOptions<'a> {
             base: None,
             checkout: None,
             cache: None,
+            parts: None,
             issuers: None,
             expired: &git::unbounded,
             observer: None,
@@ -189,8 +193,13 @@ pub fn build(
         withdrawn: past_ledger.as_ref().unwrap_or(&registry.ledger),
         checkout: options.checkout,
         cache: options.cache,
+        carried: options.parts.map(|parts| &parts.carried),
+        writes: options.mode == Mode::Write,
         expired: options.expired,
     };
+    if let Some(parts) = options.parts {
+        threads.install(|| parts.hold_against(&tree, &stage))?;
+    }
     let judged = threads.install(|| judge_all(&stage, output, &tree, options.observer));
     let root;
     let known = match &options.base {
@@ -220,9 +229,11 @@ pub fn build(
     report.counts.cartridges = count(ArtifactType::Agent);
     report.counts.workflows = count(ArtifactType::Workflow);
     report.counts.agent_graphs = count(ArtifactType::AgentGraph);
-    let joined = join(&stage, judged, &known, templates, warnings, &mut report)?;
+    let mut joined = join(&stage, judged, &known, templates, warnings, &mut report)?;
 
-    let datasets = threads.install(|| Datasets::plan(&stage, output, &tree, placed, &joined))?;
+    let stale = std::mem::take(&mut joined.stale);
+    let datasets =
+        threads.install(|| Datasets::plan(&stage, output, &tree, placed, &joined, stale))?;
     match options.mode {
         Mode::Check => {
             compare(old.as_ref(), &joined, &mut report)?;
@@ -243,7 +254,7 @@ pub fn build(
                     options,
                     old.as_ref(),
                     &joined,
-                    &datasets,
+                    datasets,
                     &mut report,
                 )
             })?;
@@ -253,7 +264,7 @@ pub fn build(
 }
 
 /// Everything that stands in a registry; a folder is walked by several threads.
-fn list(source: &Source) -> Result<Tree, RunError> {
+pub(super) fn list(source: &Source) -> Result<Tree, RunError> {
     let fails = |e: WalkError| RunError::new(format!("cannot walk the registry: {e}"));
     match source {
         Source::Folder(root) => {
@@ -381,7 +392,7 @@ pub(super) fn of_index(
     Known::Index(keys, paths)
 }
 
-fn judge_all(
+pub(super) fn judge_all(
     stage: &Stage<'_>,
     output: &Output<'_>,
     tree: &Tree,
@@ -735,7 +746,7 @@ fn members(old: &Json, new: &Json) -> String {
 /// What is to be done about the datasets on the disk.
 struct Datasets<'a> {
     /// The cartridges whose dataset is missing or another.
-    stale: Vec<(&'a CartridgeEntry, &'a Entry)>,
+    lacking: Vec<Lacking<'a>>,
     /// Datasets that belong to no indexed cartridge with memory.
     orphans: Vec<&'a str>,
     /// The dataset of all rows, where the one on the disk is missing or another.
@@ -751,6 +762,7 @@ impl<'a> Datasets<'a> {
         tree: &'a Tree,
         placed: &'a Tree,
         joined: &'a Joined,
+        mut stale: BTreeMap<String, Stale>,
     ) -> Result<Self, RunError> {
         let entries = &joined.content.cartridges;
         let files: BTreeMap<&str, &Entry> = tree
@@ -772,10 +784,9 @@ impl<'a> Datasets<'a> {
             }
         }
         Ok(Self {
-            stale: entries
+            lacking: entries
                 .iter()
-                .filter(|e| joined.stale.contains(&e.path))
-                .filter_map(|e| Some((e, *files.get(e.path.as_str())?)))
+                .filter_map(|e| Some((e, *files.get(e.path.as_str())?, stale.remove(&e.path)?)))
                 .collect(),
             orphans: placed
                 .sidecars
@@ -790,9 +801,9 @@ impl<'a> Datasets<'a> {
 
     fn differences(&self, report: &mut BuildReport) {
         let paths = self
-            .stale
+            .lacking
             .iter()
-            .filter_map(|(e, _)| e.memories.as_ref())
+            .filter_map(|(e, _, _)| e.memories.as_ref())
             .map(|m| m.path.as_str());
         for path in paths.chain(self.registry.iter().map(|_| REGISTRY_DATASET)) {
             report.differences.push(format!(
@@ -808,7 +819,7 @@ impl<'a> Datasets<'a> {
 
     /// Before the index, so that an index never names what is not there.
     fn write(
-        &self,
+        self,
         stage: &Stage<'_>,
         output: &Output<'_>,
         report: &mut BuildReport,
@@ -816,7 +827,7 @@ impl<'a> Datasets<'a> {
         output.tidy(self.leftovers)?;
         report
             .wrote
-            .extend(sidecar::write_all(stage, output, &self.stale)?);
+            .extend(sidecar::write_all(stage, output, self.lacking)?);
         if let Some(dataset) = &self.registry {
             output.put(REGISTRY_DATASET, dataset)?;
             report.wrote.push(REGISTRY_DATASET.to_owned());
@@ -835,7 +846,7 @@ fn write(
     options: &BuildOptions<'_>,
     old: Option<&OldIndex>,
     joined: &Joined,
-    datasets: &Datasets<'_>,
+    datasets: Datasets<'_>,
     report: &mut BuildReport,
 ) -> Result<(), RunError> {
     if !report.unverifiable.is_empty() {

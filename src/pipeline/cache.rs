@@ -92,11 +92,14 @@ impl KeptFile {
 
 /// A cache on the disk.
 pub struct Cache {
-    folder: PathBuf,
+    /// `None`: it lives as long as the run.
+    folder: Option<PathBuf>,
     header: String,
     today: i64,
     shards: Vec<OnceLock<HashMap<ObjectId, Kept>>>,
     new: Vec<Mutex<BTreeMap<ObjectId, String>>>,
+    /// Facts came in that were found elsewhere.
+    adopted: AtomicBool,
     dropped: AtomicUsize,
     index: Mutex<Option<Digest>>,
 }
@@ -118,6 +121,14 @@ impl std::fmt::Debug for Cache {
 impl Cache {
     /// The cache in a folder, for results under this policy's limits and levels. Nothing is read yet.
     pub fn new(folder: &Path, policy: &Policy, now: &Timestamp) -> Self {
+        Self {
+            folder: Some(folder.to_path_buf()),
+            ..Self::detached(policy, now)
+        }
+    }
+
+    /// A cache that is kept nowhere.
+    pub fn detached(policy: &Policy, now: &Timestamp) -> Self {
         let rules: Vec<String> = RULES
             .iter()
             .map(|rule| format!("{} {:?} {} {}", rule.code, rule.level, rule.what, rule.fix))
@@ -130,11 +141,12 @@ impl Cache {
         let key = serde_json::json!([env!("CARGO_PKG_VERSION"), rules, policy.limits, levels]);
         let key = Digest::of(&crate::model::json::canonical(&key));
         Self {
-            folder: folder.to_path_buf(),
+            folder: None,
             header: format!("{FORMAT} {}", key.hex()),
             today: now.unix().0.div_euclid(86_400),
             shards: (0..SHARDS).map(|_| OnceLock::new()).collect(),
             new: (0..SHARDS).map(|_| Mutex::new(BTreeMap::new())).collect(),
+            adopted: AtomicBool::new(false),
             dropped: AtomicUsize::new(0),
             index: Mutex::new(None),
         }
@@ -144,9 +156,10 @@ impl Cache {
     pub(super) fn knows_index(&self, sha256: &Digest) -> bool {
         let now = *self.index.lock().unwrap_or_else(PoisonError::into_inner);
         let expected = format!("{}\n{sha256}\n", self.header);
-        now == Some(*sha256)
-            || disk::read(&self.folder.join(INDEX), 4096)
-                .is_ok_and(|bytes| bytes == expected.as_bytes())
+        let kept = |folder: &Path| {
+            disk::read(&folder.join(INDEX), 4096).is_ok_and(|bytes| bytes == expected.as_bytes())
+        };
+        now == Some(*sha256) || self.folder.as_deref().is_some_and(kept)
     }
 
     /// Remembers that an index of these bytes was verified.
@@ -154,26 +167,23 @@ impl Cache {
         *self.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(sha256);
     }
 
-    fn save_index(&self) -> std::io::Result<()> {
+    fn save_index(&self, folder: &Path) -> std::io::Result<()> {
         let known = *self.index.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(sha256) = known else { return Ok(()) };
         let text = format!("{}\n{sha256}\n", self.header);
-        let file = self.folder.join(INDEX);
+        let file = folder.join(INDEX);
         if disk::read(&file, 4096).is_ok_and(|bytes| bytes == text.as_bytes()) {
             return Ok(());
         }
-        std::fs::create_dir_all(&self.folder)?;
+        std::fs::create_dir_all(folder)?;
         disk::replace_unsynced(&file, text.as_bytes())
-    }
-
-    fn file(&self, shard: usize) -> PathBuf {
-        self.folder.join(format!("{shard:02x}"))
     }
 
     fn shard(&self, id: &ObjectId) -> Option<(usize, &HashMap<ObjectId, Kept>)> {
         let at = usize::from(*id.as_slice().first()?);
         let shard = self.shards.get(at)?.get_or_init(|| {
-            let Ok(bytes) = disk::read(&self.file(at), SHARD_BYTES) else {
+            let file = self.folder.as_deref().map(|folder| file(folder, at));
+            let Some(bytes) = file.and_then(|file| disk::read(&file, SHARD_BYTES).ok()) else {
                 return HashMap::new();
             };
             parse(&bytes, &self.header).unwrap_or_else(|| {
@@ -187,10 +197,40 @@ impl Cache {
     /// What is known of a blob.
     pub(super) fn get(&self, id: &ObjectId) -> Option<Fact> {
         let (_, shard) = self.shard(id)?;
-        let kept = shard.get(id)?;
+        let Some(kept) = shard.get(id) else {
+            let adopted = self.adopted.load(Ordering::Relaxed);
+            let json = adopted.then(|| self.json(id)).flatten()?;
+            return serde_json::from_str(&json).ok();
+        };
         let fact = serde_json::from_str(&kept.json).ok()?;
         kept.used.store(true, Ordering::Relaxed);
         Some(fact)
+    }
+
+    /// What is known of a blob or was found in this run, as it is kept.
+    pub(super) fn json(&self, id: &ObjectId) -> Option<String> {
+        let (at, shard) = self.shard(id)?;
+        let new = self.new.get(at)?;
+        let new = new.lock().unwrap_or_else(PoisonError::into_inner);
+        new.get(id)
+            .cloned()
+            .or_else(|| Some(shard.get(id)?.json.clone()))
+    }
+
+    /// Takes over what another run found.
+    pub(super) fn adopt(&self, id: ObjectId, json: &str) {
+        self.adopted.store(true, Ordering::Relaxed);
+        if let Some((at, _)) = self.shard(&id)
+            && let Some(new) = self.new.get(at)
+        {
+            let mut new = new.lock().unwrap_or_else(PoisonError::into_inner);
+            new.insert(id, json.to_owned());
+        }
+    }
+
+    /// What facts depend on besides the bytes: the form of what is kept, the program's version, the rules and the limits.
+    pub(super) fn rules(&self) -> &str {
+        &self.header
     }
 
     /// Keeps what was found in a blob.
@@ -208,9 +248,10 @@ impl Cache {
     /// Writes what is new, lets go what was long of no use, and gives a note for people where a part was damaged or of
     /// another version. A cache that cannot be written costs nothing but time.
     pub fn save(&self) -> Option<String> {
-        let mut failed = self.save_index().err();
+        let folder = self.folder.as_deref()?;
+        let mut failed = self.save_index(folder).err();
         for at in 0..SHARDS {
-            if let Err(e) = self.save_shard(at) {
+            if let Err(e) = self.save_shard(folder, at) {
                 failed = Some(e);
             }
         }
@@ -218,17 +259,17 @@ impl Cache {
         match (failed, dropped) {
             (Some(e), _) => Some(format!(
                 "the cache {} cannot be written: {e}",
-                self.folder.display()
+                folder.display()
             )),
             (None, 0) => None,
             (None, parts) => Some(format!(
                 "{parts} of {SHARDS} parts of the cache {} were of another version or damaged, and made anew",
-                self.folder.display()
+                folder.display()
             )),
         }
     }
 
-    fn save_shard(&self, at: usize) -> std::io::Result<()> {
+    fn save_shard(&self, folder: &Path, at: usize) -> std::io::Result<()> {
         let (Some(shard), Some(new)) = (self.shards.get(at), self.new.get(at)) else {
             return Ok(());
         };
@@ -268,9 +309,13 @@ impl Cache {
         }
         let digest = Digest::of(text.as_bytes());
         text.push_str(&format!("{digest}\n"));
-        std::fs::create_dir_all(&self.folder)?;
-        disk::replace_unsynced(&self.file(at), text.as_bytes())
+        std::fs::create_dir_all(folder)?;
+        disk::replace_unsynced(&file(folder, at), text.as_bytes())
     }
+}
+
+fn file(folder: &Path, shard: usize) -> PathBuf {
+    folder.join(format!("{shard:02x}"))
 }
 
 fn parse(bytes: &[u8], header: &str) -> Option<HashMap<ObjectId, Kept>> {

@@ -272,7 +272,12 @@ impl Branch<'_> {
                 repo: &fresh,
                 ..*self
             };
-            built = here.build_and_move(options, commit)?;
+            // Parts are of the tree that lost; what they know of its files is in the cache and stays known.
+            let options = BuildOptions {
+                parts: None,
+                ..*options
+            };
+            built = here.build_and_move(&options, commit)?;
         }
         Err(RunError::new(format!(
             "others pushed to {name} first, {} times in a row; run the build again",

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::RunError;
-use super::judge::{Judged, Outcome, Stage};
+use super::judge::{Judged, Outcome, Stage, Stale};
 use super::publishers::{Known, refuse_strangers};
 use crate::check::Place;
 use crate::document::{self, DependencyStatus, Pin};
@@ -24,7 +24,7 @@ pub(super) struct Joined {
     /// What was published once and is not in `content`, sorted by path.
     pub retired: Vec<Published>,
     /// The cartridges' paths whose dataset on the disk is missing or another, in the order of the index.
-    pub stale: BTreeSet<String>,
+    pub stale: BTreeMap<String, Stale>,
 }
 
 /// An artifact that nothing speaks against so far, and what there is to say of it.
@@ -42,15 +42,13 @@ pub(super) fn join(
     let seen: BTreeSet<String> = judged.iter().map(|j| j.path.clone()).collect();
     let mut used_waivers = BTreeSet::new();
     let mut accepted: Vec<Candidate> = Vec::new();
-    let mut stale = BTreeSet::new();
+    let mut stale = BTreeMap::new();
     let mut rejected: Vec<Rejected> = Vec::new();
     for one in judged {
         used_waivers.extend(one.waivers);
         match one.outcome {
             Outcome::Accepted(indexable) => {
-                if indexable.stale {
-                    stale.insert(one.path);
-                }
+                stale.extend(indexable.stale.map(|stale| (one.path, stale)));
                 accepted.push((indexable.artifact, one.findings));
             }
             Outcome::Unverifiable(reason) => report.unverifiable.push(Unverifiable {
@@ -84,12 +82,7 @@ pub(super) fn join(
     duplicates(stage, &[], &mut accepted, &mut rejected);
     refuse_strangers(stage, known, &mut accepted, &mut rejected)?;
     let beside = BTreeMap::new();
-    used_waivers.extend(dependencies(
-        stage,
-        &beside,
-        &mut accepted,
-        &mut rejected,
-    ));
+    used_waivers.extend(dependencies(stage, &beside, &mut accepted, &mut rejected));
 
     // Malware must be removable: what the ledger calls withdrawn is left out without failing the run.
     for one in rejected {
@@ -153,7 +146,7 @@ pub(super) fn join(
     report.counts.templates = templates.len();
 
     let listed: BTreeSet<&str> = entries.heads().map(|(_, head)| head.path).collect();
-    stale.retain(|path| listed.contains(path.as_str()));
+    stale.retain(|path, _| listed.contains(path.as_str()));
     let retired = stage
         .published
         .values()

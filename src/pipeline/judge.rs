@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gix::hash::ObjectId;
 
+use super::RunError;
 use super::cache::{Cache, Fact, KeptDataset, KeptFile, Sound};
 use super::checkout::Checkout;
-use super::output::Output;
+use super::output::{Output, Prepared};
+use super::part::Carried;
 use super::past::Wrong;
 use super::sidecar::{self, Derived};
 use crate::check::{self, Place, Settings, Sink};
@@ -16,6 +18,7 @@ use crate::disk::ReadError;
 use crate::document;
 use crate::finding::{Finding, Severity};
 use crate::git::{self, Bounds};
+use crate::lance::Dataset;
 use crate::level::IssuerKeys;
 use crate::model::{ArtifactType, Coordinate, KeyId, RegistryPath, Timestamp, Trust};
 use crate::policy::{Policy, StatusLedger};
@@ -40,8 +43,18 @@ pub(super) enum Outcome {
 /// An artifact that may be indexed.
 pub(super) struct Indexable {
     pub artifact: Artifact,
-    /// Its dataset on the disk is missing or another.
-    pub stale: bool,
+    /// Set where its dataset in the registry is missing or another.
+    pub stale: Option<Stale>,
+}
+
+/// What there is of a dataset that the registry lacks.
+pub(super) enum Stale {
+    /// Nothing yet.
+    Known,
+    /// It only has to be put in its place.
+    Written(Prepared),
+    /// It could not be written.
+    Failed(RunError),
 }
 
 /// One path, judged.
@@ -97,6 +110,10 @@ pub(super) struct Stage<'a> {
     pub checkout: Option<&'a Checkout>,
     /// What was found before.
     pub cache: Option<&'a Cache>,
+    /// Datasets that parts of the build carry, or are to.
+    pub carried: Option<&'a Carried>,
+    /// Datasets are to be written.
+    pub writes: bool,
     /// What ends long work.
     pub expired: &'a (dyn Fn() -> bool + Sync),
 }
@@ -259,7 +276,7 @@ impl Stage<'_> {
                 }
                 Outcome::Accepted(Box::new(Indexable {
                     artifact: Artifact::of_document(kind, found),
-                    stale: false,
+                    stale: None,
                 }))
             }
             None => Outcome::Rejected,
@@ -341,7 +358,10 @@ impl Stage<'_> {
         };
         if let Some(kind) = document_kind(entry) {
             let path = entry.path.as_str();
-            return Ok(self.judge_document(kind, path, &entry.path, &bytes).0.signer);
+            return Ok(self
+                .judge_document(kind, path, &entry.path, &bytes)
+                .0
+                .signer);
         }
         let judged = self.judge(&entry.path, &bytes).0;
         let judgement = judged.map_err(|refusal| format!("{}: {}", entry.path, refusal.0))?;
@@ -437,7 +457,7 @@ impl Stage<'_> {
         let remembered = id
             .zip(self.cache)
             .and_then(|kept| Some((kept, Remembered::of(admitted, &projected)?)));
-        let mut stale = false;
+        let mut stale = None;
         if self.policy().sidecars_enabled {
             let kept = match sidecar::derive(admitted)? {
                 Derived::NoMemory => KeptDataset::NoMemory,
@@ -447,10 +467,11 @@ impl Stage<'_> {
                 }
                 Derived::Dataset { records, dataset } => {
                     let memories = sidecar::memories_entry(path, records.len(), &dataset);
-                    stale = !output.has(&memories.path, &dataset);
+                    stale = self.stale(output, id, &memories.path, &dataset);
                     projected.entry.memories = Some(memories.clone());
                     let kind = self.hash_kind();
-                    let files = dataset.files.iter().map(|(path, bytes)| {
+                    let kept = dataset.files.iter().filter(|_| remembered.is_some());
+                    let files = kept.map(|(path, bytes)| {
                         let id = git::blob_id(kind, bytes).ok()?.to_string();
                         Some(KeptFile {
                             path: path.clone(),
@@ -478,6 +499,30 @@ impl Stage<'_> {
         })
     }
 
+    /// Compares a dataset with what the registry has, and writes it beside where that is another and the run writes: it
+    /// will not be derived again.
+    fn stale(
+        &self,
+        output: &Output<'_>,
+        id: Option<ObjectId>,
+        path: &str,
+        dataset: &Dataset,
+    ) -> Option<Stale> {
+        if !self.writes {
+            if output.has(path, dataset) {
+                return None;
+            }
+            if let (Some(carried), Some(id)) = (self.carried, id) {
+                carried.keep(id, dataset);
+            }
+            return Some(Stale::Known);
+        }
+        match output.prepare(path, dataset) {
+            Ok(prepared) => prepared.map(Stale::Written),
+            Err(error) => Some(Stale::Failed(error)),
+        }
+    }
+
     fn other_engine(&self, path: &str, engine: &str, findings: &mut Vec<Finding>) {
         let message = format!(
             "expected the embedding engine local-hash-128, found {engine}: no dataset is written"
@@ -486,7 +531,7 @@ impl Stage<'_> {
     }
 
     /// The hash of the repository, or of most.
-    fn hash_kind(&self) -> gix::hash::Kind {
+    pub fn hash_kind(&self) -> gix::hash::Kind {
         match (&self.registry.source, self.checkout) {
             (Source::Tree { objects, .. }, _) => objects.kind(),
             (_, Some(checkout)) => checkout.repo().hash_kind(),
@@ -507,6 +552,24 @@ impl Stage<'_> {
         }
     }
 
+    /// The blob that a file is; `None` of what is too large, or no file.
+    ///
+    /// # Errors
+    /// [`RunError`] where it cannot be read.
+    pub fn id_of(&self, entry: &Entry) -> Result<Option<ObjectId>, RunError> {
+        if let Some((id, _)) = self.blob_without_reading(entry) {
+            return Ok(Some(id));
+        }
+        let fails = |e: &dyn std::fmt::Display| RunError::new(format!("{}: {e}", entry.path));
+        match self.read(entry) {
+            Ok(bytes) => git::blob_id(self.hash_kind(), &bytes)
+                .map(Some)
+                .map_err(|e| fails(&e)),
+            Err(e @ ReadError::Io(_)) => Err(fails(&e)),
+            Err(_) => Ok(None),
+        }
+    }
+
     fn blob_of(&self, bytes: &[u8]) -> Option<ObjectId> {
         self.cache?;
         git::blob_id(self.hash_kind(), bytes).ok()
@@ -522,7 +585,7 @@ impl Stage<'_> {
     ) -> Option<Judged> {
         match (self.cache?.get(id)?, document_kind(entry)) {
             (Fact::Cartridge(sound), None) => {
-                self.recall_cartridge(&sound, entry, size, output)
+                self.recall_cartridge(&sound, entry, id, size, output)
             }
             (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry),
             _ => None,
@@ -536,19 +599,15 @@ impl Stage<'_> {
         entry: &Entry,
     ) -> Option<Judged> {
         let mut waivers = BTreeSet::new();
-        let recalled = kept.recall(
-            entry.path.as_str(),
-            self.settings(),
-            |seen, findings| {
-                self.place_document(&entry.path, Some(seen), findings);
-                waivers = self.waive(findings);
-            },
-        )?;
+        let recalled = kept.recall(entry.path.as_str(), self.settings(), |seen, findings| {
+            self.place_document(&entry.path, Some(seen), findings);
+            waivers = self.waive(findings);
+        })?;
         let outcome = match recalled.entry {
             None => Outcome::Rejected,
             Some(found) => Outcome::Accepted(Box::new(Indexable {
                 artifact: Artifact::of_document(kind, found),
-                stale: false,
+                stale: None,
             })),
         };
         Some(Judged {
@@ -564,6 +623,7 @@ impl Stage<'_> {
         &self,
         sound: &Sound,
         entry: &Entry,
+        id: &ObjectId,
         size: Option<u64>,
         output: &Output<'_>,
     ) -> Option<Judged> {
@@ -590,14 +650,22 @@ impl Stage<'_> {
         if size.is_some_and(|size| size != projected.entry.bytes) {
             return None;
         }
-        let mut stale = false;
+        let mut stale = None;
         if self.policy().sidecars_enabled {
             match &sound.dataset {
                 KeptDataset::NoMemory => {}
                 KeptDataset::OtherEngine(engine) => self.other_engine(path, engine, &mut findings),
                 KeptDataset::Dataset { memories, files } => {
                     let at = sidecar::path_beside(path);
-                    stale = !output.has_files(&at, files, self.checkout, self.hash_kind());
+                    let has = output.has_files(&at, files, self.checkout, self.hash_kind());
+                    if !has {
+                        let kind = self.hash_kind();
+                        let carried = self.carried.filter(|_| self.writes);
+                        stale = match carried.and_then(|c| c.of(id, files, kind)) {
+                            Some(dataset) => self.stale(output, None, &at, &dataset),
+                            None => Some(Stale::Known),
+                        };
+                    }
                     projected.entry.memories = Some(Memories {
                         path: at,
                         ..memories.clone()

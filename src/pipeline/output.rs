@@ -24,6 +24,14 @@ pub enum Output<'a> {
     Commit(Staged<'a>),
 }
 
+/// A dataset that was written and is not in its place yet. Dropped, it is gone, or what git collects as garbage.
+pub(super) enum Prepared {
+    /// A folder beside its place, and that place's path.
+    Folder(String, lance::Ready),
+    /// Its place's path; its files and their blobs.
+    Blobs(String, Vec<(String, ObjectId)>),
+}
+
 /// The edits that make the next commit of a registry's generated files.
 pub struct Staged<'a> {
     repo: &'a Repo,
@@ -163,25 +171,56 @@ impl Output<'_> {
 
     /// Puts a dataset at a path, whole. Whether it was another before.
     pub(super) fn put(&self, path: &str, dataset: &Dataset) -> Result<bool, RunError> {
+        match self.prepare(path, dataset)? {
+            Some(prepared) => self.finish(prepared).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Writes a dataset, and leaves what stands at its path as it is; `None` where that is the same.
+    pub(super) fn prepare(
+        &self,
+        path: &str,
+        dataset: &Dataset,
+    ) -> Result<Option<Prepared>, RunError> {
         match self {
             Self::Folder(root) => {
                 let at = join(root, path);
                 if let Some(parent) = at.parent() {
                     std::fs::create_dir_all(parent).map_err(|e| fails(path, &e))?;
                 }
-                lance::write(dataset, &at).map_err(|e| fails(path, &e))
+                let ready = lance::prepare(dataset, &at).map_err(|e| fails(path, &e))?;
+                Ok(ready.map(|ready| Prepared::Folder(path.to_owned(), ready)))
             }
             Self::Commit(staged) => {
                 if staged.has(path, dataset)? {
-                    return Ok(false);
+                    return Ok(None);
                 }
-                for (file, _) in staged.files(path)? {
+                let blobs = dataset.files.iter().map(|(file, bytes)| {
+                    let id = git::write_blob(staged.repo, bytes).map_err(|e| fails(path, &e))?;
+                    Ok((file.clone(), id))
+                });
+                let blobs = blobs.collect::<Result<_, RunError>>()?;
+                Ok(Some(Prepared::Blobs(path.to_owned(), blobs)))
+            }
+        }
+    }
+
+    /// Puts a dataset in its place.
+    pub(super) fn finish(&self, prepared: Prepared) -> Result<(), RunError> {
+        match (self, prepared) {
+            (_, Prepared::Folder(path, ready)) => ready.put().map_err(|e| fails(&path, &e)),
+            (Self::Commit(staged), Prepared::Blobs(path, blobs)) => {
+                for (file, _) in staged.files(&path)? {
                     staged.edit(&format!("{path}/{file}"), Edit::Remove);
                 }
-                for (file, bytes) in &dataset.files {
-                    staged.put(&format!("{path}/{file}"), bytes)?;
+                for (file, id) in blobs {
+                    staged.edit(&format!("{path}/{file}"), Edit::Put(id));
                 }
-                Ok(true)
+                Ok(())
+            }
+            (Self::Folder(_), Prepared::Blobs(path, _)) => {
+                Err(fails(&path, &"it was written for a commit"))
             }
         }
     }

@@ -432,6 +432,8 @@ impl Pushed<'_, '_> {
             withdrawn: &past_ledger,
             checkout: None,
             cache,
+            carried: None,
+            writes: false,
             expired: options.expired,
         };
         let known = Known::Tree {

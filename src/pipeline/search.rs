@@ -93,6 +93,8 @@ pub fn search(
         withdrawn: &registry.ledger,
         checkout: None,
         cache: None,
+        carried: None,
+        writes: false,
         expired: &crate::git::unbounded,
     };
     let found: Vec<Found> = pool(jobs)?.install(|| {

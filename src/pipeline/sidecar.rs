@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use rayon::prelude::*;
 
 use super::RunError;
-use super::judge::Stage;
+use super::judge::{Stage, Stale};
 use super::output::Output;
 use crate::container::Cartridge;
 use crate::discover::{Entry, REGISTRY_DATASET, SIDECAR};
@@ -96,22 +96,33 @@ pub(super) fn memories_entry(cartridge: &str, rows: usize, dataset: &Dataset) ->
     }
 }
 
-/// Writes the datasets of these cartridges anew; each is judged again, and must be the file that was admitted.
-/// Gives the paths that were written.
+/// A cartridge whose dataset the registry lacks: its entry, its file, what there is.
+pub(super) type Lacking<'a> = (&'a CartridgeEntry, &'a Entry, Stale);
+
+/// Puts the datasets of these cartridges in their places. One that was not written yet is derived again, from a file that
+/// must still be the one that was admitted. Gives the paths that were written.
 pub(super) fn write_all(
     stage: &Stage<'_>,
     output: &Output<'_>,
-    stale: &[(&CartridgeEntry, &Entry)],
+    lacking: Vec<Lacking<'_>>,
 ) -> Result<Vec<String>, RunError> {
-    let written: Vec<Option<String>> = stale
-        .par_iter()
-        .map(|(entry, file)| {
+    let written: Vec<Option<String>> = lacking
+        .into_par_iter()
+        .map(|(entry, file, stale)| {
             let path = path_beside(&entry.path);
-            let dataset = match derive_again(stage, entry, file)? {
-                Derived::Dataset { dataset, .. } => dataset,
-                _ => return Err(changed(&entry.path)),
-            };
-            Ok(output.put(&path, &dataset)?.then_some(path))
+            match stale {
+                Stale::Written(prepared) => output.finish(prepared)?,
+                Stale::Failed(error) => return Err(error),
+                Stale::Known => match derive_again(stage, entry, file)? {
+                    Derived::Dataset { dataset, .. } => {
+                        if !output.put(&path, &dataset)? {
+                            return Ok(None);
+                        }
+                    }
+                    _ => return Err(changed(&entry.path)),
+                },
+            }
+            Ok(Some(path))
         })
         .collect::<Result<_, RunError>>()?;
     Ok(written.into_iter().flatten().collect())
