@@ -425,6 +425,7 @@ impl Pushed<'_, '_> {
         let stage = Stage {
             registry: &registry,
             now: options.now,
+            today: options.now,
             issuers: options.issuers.unwrap_or(&registry.issuers),
             published: retired.iter().map(|p| (p.path.as_str(), p)).collect(),
             links: links(&changes.tree),

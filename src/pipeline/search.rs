@@ -82,6 +82,7 @@ pub fn search(
     let stage = Stage {
         registry,
         now,
+        today: now,
         issuers: &registry.issuers,
         published: std::collections::BTreeMap::new(),
         links: links(&tree),
