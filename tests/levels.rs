@@ -1982,6 +1982,21 @@ fn a_push_brings_no_issuer_of_its_own() {
         out.stderr.contains("issuer-keys.json") && out.stderr.contains("error[history-policy]"),
         "{out:#?}"
     );
+    clone.git(&["checkout", "-q", "-b", "pinned", "origin/main"]);
+    let pin = keys::sha256(b"another file");
+    clone.put(
+        "acx-registry.toml",
+        format!(
+            "[registry]\nid = \"com.example.registry\"\n[levels]\nissuer_keys_sha256 = \"{pin}\"\n"
+        ),
+    );
+    clone.commit("Pin a file that is not there");
+    let out = clone.try_git(&["push", "origin", "pinned:main"]);
+    assert_ne!(out.status, 0);
+    assert!(
+        out.stderr.contains("error[history-policy]") && out.stderr.contains("the policy pins"),
+        "{out:#?}"
+    );
     clone.git(&["checkout", "-q", "more"]);
     assert_eq!(clone.build(&["--commit"]).status, 0);
     let out = clone.try_git(&["push", "origin", "more:main"]);

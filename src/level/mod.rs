@@ -431,7 +431,8 @@ mod tests {
             for (at, value) in edits {
                 let mut all = Vec::new();
                 places(&document, "", &mut all);
-                if let Some(place) = document.pointer_mut(at.get(&all)) {
+                let place: &String = at.get(&all);
+                if let Some(place) = document.pointer_mut(place) {
                     *place = value;
                 }
             }
