@@ -16,10 +16,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 use support::cartridge::{Builder, PUBLISHER_SEED};
+use support::git::{Lab, Repository};
 use support::keys;
 use support::levels::*;
 use support::records::{Capability, capability};
-use support::registry::{Output, SEPTEMBER, TempRegistry, read_json, shared};
+use support::registry::{Output, SEPTEMBER, TempRegistry, index_keyid, read_json, run_acx, shared};
 
 const NOW: &str = "2026-09-01T00:00:00Z";
 
@@ -933,6 +934,9 @@ fn every_row_of_the_state_table() {
         found.sort_by_key(|(_, state)| state.to_string());
         assert_eq!(found, expected, "{name}");
     }
+    let keyid = index_keyid();
+    let out = at(&registry, &["verify-index", "--keyid", &keyid]);
+    assert_eq!(out.status, 0, "{:.2000}", out.stdout);
     // Without keys every claim stays unproven, and what needs no key is still said.
     registry.remove("issuer-keys.json");
     assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
@@ -1610,4 +1614,400 @@ fn of_equal_claims_the_older_row_speaks() {
     for id in ["a-older", "b-older", "no-time"] {
         assert_eq!(entries[id]["level"]["acxLevel"], 26, "{id}");
     }
+}
+
+/// A registry under git with one proven cartridge, built once so that its cache is warm.
+fn warm(lab: &Lab) -> Repository<'_> {
+    let work = lab.work("work", &[]);
+    let until = |d: &mut Value| d["validUntil"] = "2026-10-01T00:00:00Z".into();
+    work.cartridge(&made(&case("fine", until, "", "")));
+    work.cartridge(&Builder::valid("io.github.acme", "plain", "1.0.0"));
+    work.put(
+        "issuer-keys.json",
+        issuer_keys(&[signed_list(&[9])]).to_string(),
+    );
+    work.commit("Found");
+    assert_eq!(work.build(&[]).status, 0);
+    work.commit("Built");
+    work
+}
+
+fn built(work: &Repository<'_>, epoch: &str) -> Value {
+    let key = work.lab.key();
+    let args = ["build-index", "--key", &key, "--format", "json"];
+    let env = [("SOURCE_DATE_EPOCH", epoch)];
+    let out = run_acx(&args, &work.path, &work.lab.home(), &env);
+    assert_eq!(out.status, 0, "{out:#?}");
+    let index = read_json(&work.path.join("index.json"));
+    entries(&index)["fine"].clone()
+}
+
+#[test]
+fn a_warm_cache_never_hides_what_became_of_a_level() {
+    const NOVEMBER: &str = "1793491200";
+    let lab = Lab::new();
+    let work = warm(&lab);
+    let before = built(&work, SEPTEMBER);
+    assert_eq!(before["level"]["acxLevel"], 26);
+    // A bit is set.
+    let put = |keys: &Value| {
+        work.put("issuer-keys.json", keys.to_string());
+    };
+    put(&issuer_keys(&[signed_list(&[5, 9])]));
+    let entry = built(&work, SEPTEMBER);
+    assert_eq!(entry["level"], Value::Null);
+    assert_eq!(entry["levelClaim"]["verificationState"], "revoked");
+    // The issuer is no issuer any more.
+    let mut keys = issuer_keys(&[signed_list(&[9])]);
+    keys["issuers"] = json!([keys["issuers"][1]]);
+    put(&keys);
+    let entry = built(&work, SEPTEMBER);
+    assert_eq!(entry["levelClaim"]["verificationState"], "unresolved");
+    // There are no keys at all.
+    fs::remove_file(work.path.join("issuer-keys.json")).unwrap();
+    let entry = built(&work, SEPTEMBER);
+    assert_eq!(entry["levelClaim"]["verificationState"], "unresolved");
+    // All is as it was, and the entry with it.
+    put(&issuer_keys(&[signed_list(&[9])]));
+    assert_eq!(built(&work, SEPTEMBER), before);
+    // Time passes. A check says what a build would have said then, and what holds no more.
+    let out = run_acx(
+        &["build-index", "--check", "--format", "json"],
+        &work.path,
+        &lab.home(),
+        &[("SOURCE_DATE_EPOCH", NOVEMBER)],
+    );
+    assert_eq!(out.status, 0, "{out:#?}");
+    let warnings = out.json()["warnings"].clone();
+    let lapsed: Vec<&Value> = warnings
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|w| w["code"] == "policy-lapsed")
+        .collect();
+    assert_eq!(lapsed.len(), 1, "{warnings:#}");
+    let message = lapsed[0]["message"].as_str().unwrap();
+    assert!(message.contains("its level was proven when"), "{message}");
+    assert!(message.contains("validUntil"), "{message}");
+    let entry = built(&work, NOVEMBER);
+    assert_eq!(entry["level"], Value::Null);
+    assert_eq!(entry["levelClaim"]["verificationState"], "invalid");
+    assert!(states(&entry).contains(&(false.into(), "invalid".into())));
+}
+
+#[test]
+fn the_policy_pins_the_issuers_keys() {
+    let registry = TempRegistry::new();
+    registry.cartridge(&made(&case("fine", |_| {}, "", "")));
+    let good = issuer_keys(&[signed_list(&[9])]).to_string();
+    let pin = keys::sha256(good.as_bytes());
+    registry.put("issuer-keys.json", &good);
+    registry.policy(&format!("[levels]\nissuer_keys_sha256 = \"{pin}\"\n"));
+    assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
+    let index = registry.index_bytes();
+    assert_eq!(
+        entries(&registry.index().unwrap())["fine"]["level"]["acxLevel"],
+        26
+    );
+    // Another file, none, and another one by name.
+    let other = issuer_keys(&[]).to_string();
+    let expected = format!(
+        "error: issuer-keys.json: expected the file that the policy pins ([levels] issuer_keys_sha256), {pin}, found "
+    );
+    registry.put("issuer-keys.json", &other);
+    let found = keys::sha256(other.as_bytes());
+    let fails = |args: &[&str], found: &str| {
+        let out = registry.build_at(SEPTEMBER, args);
+        assert_eq!(out.status, 2, "{out:#?}");
+        let message = format!("{expected}{found}; restore it, or pin the new one\n");
+        assert_eq!(out.stderr, message);
+        assert_eq!(registry.index_bytes(), index);
+    };
+    fails(&[], &found);
+    registry.remove("issuer-keys.json");
+    fails(&[], "no file");
+    fs::write(registry.home().join("other.json"), &other).unwrap();
+    fails(&["--issuer-keys", "../home/other.json"], &found);
+    // The pinned file may come from elsewhere.
+    fs::write(registry.home().join("good.json"), &good).unwrap();
+    let out = registry.build_at(SEPTEMBER, &["--issuer-keys", "../home/good.json"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    assert_eq!(registry.index_bytes(), index);
+    registry.policy("[levels]\nissuer_keys_sha256 = \"sha256:1\"\n");
+    let out = registry.build_at(SEPTEMBER, &[]);
+    assert_eq!(out.status, 2);
+    assert!(
+        out.stderr.contains(
+            "acx-registry.toml: levels.issuer_keys_sha256: line 2: expected `sha256:` and 64"
+        ),
+        "{out:#?}"
+    );
+}
+
+#[test]
+fn named_issuer_keys_take_the_place_of_the_registrys() {
+    let registry = TempRegistry::new();
+    registry.cartridge(&made(&case("fine", |_| {}, "", "")));
+    registry.put("issuer-keys.json", issuer_keys(&[]).to_string());
+    let good = issuer_keys(&[signed_list(&[9])]).to_string();
+    fs::write(registry.home().join("good.json"), &good).unwrap();
+    assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
+    let level = || entries(&registry.index().unwrap())["fine"]["level"].clone();
+    assert_eq!(level(), Value::Null);
+    let named = ["--issuer-keys", "../home/good.json"];
+    assert_eq!(registry.build_at(SEPTEMBER, &named).status, 0);
+    assert_eq!(level()["acxLevel"], 26);
+    // Deterministic, and a check with the same keys agrees.
+    let bytes = registry.index_bytes();
+    let check = [&named[..], &["--check"]].concat();
+    assert_eq!(registry.build_at(SEPTEMBER, &check).status, 0);
+    assert_eq!(registry.build_at(SEPTEMBER, &["--check"]).status, 1);
+    assert_eq!(registry.build_at(SEPTEMBER, &named).status, 0);
+    assert_eq!(registry.index_bytes(), bytes);
+}
+
+#[test]
+fn issuer_keys_are_read_whole_or_refused() {
+    let registry = TempRegistry::new();
+    let path = registry.cartridge(&made(&case("fine", |_| {}, "", "")));
+    let private = keys::private_pem(&keys::seed(ISSUER_SEED));
+    let secret = private.lines().nth(1).unwrap().to_owned();
+    let edits: Vec<(Box<dyn Fn(&mut Value)>, String)> = vec![
+        (
+            Box::new(|k| k["schemaVersion"] = "acx.issuer-keys/2".into()),
+            "/schemaVersion: expected \"acx.issuer-keys/1\", found \"acx.issuer-keys/2\"".into(),
+        ),
+        (
+            Box::new(|k| k["more"] = 1.into()),
+            "/more: unknown field; remove it".into(),
+        ),
+        (
+            Box::new(|k| drop_member(k, "statusLists")),
+            "/statusLists: the field is missing; add it".into(),
+        ),
+        (
+            Box::new(|k| k["issuers"][0]["name"] = "x".into()),
+            "/issuers/0/name: unknown field; remove it".into(),
+        ),
+        (
+            Box::new(|k| k["issuers"][0]["keys"][0]["publicKeyPen"] = "x".into()),
+            "/issuers/0/keys/0/publicKeyPen: unknown field; remove it, or is \"publicKeyPem\" meant?".into(),
+        ),
+        (
+            Box::new(|k| k["issuers"][1]["id"] = ISSUER.into()),
+            format!("/issuers/1/id: expected each issuer once, found {ISSUER:?} again; merge the two"),
+        ),
+        (
+            Box::new(|k| k["issuers"][0]["id"] = METHOD.into()),
+            "/issuers/0/id: expected an issuer's id such as".into(),
+        ),
+        (
+            Box::new(|k| k["issuers"][0]["keys"][1]["verificationMethod"] = METHOD.into()),
+            format!(
+                "/issuers/0/keys/1/verificationMethod: expected each method once, found {METHOD:?} again; remove one entry"
+            ),
+        ),
+        (
+            Box::new(|k| k["issuers"][1]["keys"][0]["verificationMethod"] = METHOD.into()),
+            format!(
+                "/issuers/1/keys/0/verificationMethod: expected a method of its issuer: {OTHER:?}, or that and `#…`; found {METHOD:?}; list it under its own issuer"
+            ),
+        ),
+        (
+            Box::new(|k| k["issuers"][0]["keys"][0]["publicKeyPem"] = "key".into()),
+            "/issuers/0/keys/0/publicKeyPem: expected the PEM of a usable Ed25519 public key, found not the PEM SubjectPublicKeyInfo of an Ed25519 key; ask the issuer for the right key".into(),
+        ),
+        (
+            Box::new(|k| k["issuers"][0]["keys"][0]["publicKeyPem"] = keys::public_pem(&[0; 32]).into()),
+            "/issuers/0/keys/0/publicKeyPem: expected the PEM of a usable Ed25519 public key, found an Ed25519 key of small order".into(),
+        ),
+        (
+            Box::new(move |k| k["issuers"][0]["keys"][0]["publicKeyPem"] = private.clone().into()),
+            "/issuers/0/keys/0/publicKeyPem: private key material, where public keys alone belong; remove it, and treat that key as compromised".into(),
+        ),
+        (
+            Box::new(|k| k["issuers"][0]["keys"][0]["privateKey"] = "x".into()),
+            "/issuers/0/keys/0/privateKey: private key material".into(),
+        ),
+        (
+            Box::new(|k| k["statusLists"] = json!([signed_list(&[]), signed_list(&[5])])),
+            format!("/statusLists/1/id: expected each status list once, found {LIST:?} again; keep the newest"),
+        ),
+        (
+            Box::new(|k| k["statusLists"] = json!([{"type": "x"}])),
+            "/statusLists/0/id: the field is missing; add it".into(),
+        ),
+        (
+            Box::new(|k| k["statusLists"] = json!(vec![json!({"id": "x"}); 65])),
+            "/statusLists: expected at most 64 items".into(),
+        ),
+        (
+            Box::new(|k| k["issuers"] = json!(vec![json!(0); 1_000_000])),
+            "/issuers: expected".into(),
+        ),
+        (Box::new(|k| *k = json!([])), "expected an object, found an array of 0 items".into()),
+    ];
+    let good = issuer_keys(&[signed_list(&[9])]);
+    let mut files: Vec<(Vec<u8>, String)> = edits
+        .into_iter()
+        .map(|(edit, message)| {
+            let mut file = good.clone();
+            edit(&mut file);
+            (file.to_string().into_bytes(), message)
+        })
+        .collect();
+    files.push((b"{".to_vec(), "not valid JSON: EOF".into()));
+    files.push((
+        b"{\"issuers\": [], \"issuers\": []}".to_vec(),
+        "not valid JSON: the name \"issuers\" is repeated".into(),
+    ));
+    files.push((
+        [b"[".repeat(100_000), b"]".repeat(100_000)].concat(),
+        "not valid JSON: nested deeper than 100 levels".into(),
+    ));
+    files.push((
+        vec![b' '; (16 << 20) + 1],
+        "cannot be read: too large: 16777217 bytes".into(),
+    ));
+    for (bytes, message) in files {
+        registry.put("issuer-keys.json", &bytes);
+        let out = registry.build_at(SEPTEMBER, &[]);
+        assert_eq!(out.status, 2, "{message}: {out:#?}");
+        let expected = format!("error: issuer-keys.json: {message}");
+        assert!(
+            out.stderr.starts_with(&expected),
+            "{expected}\n{:.600}",
+            out.stderr
+        );
+        assert!(!out.stderr.contains(&secret), "{}", out.stderr);
+        assert!(out.stderr.len() < 2000);
+        assert!(registry.index().is_none());
+        if bytes.len() > 16 << 20 {
+            continue;
+        }
+        for command in ["level", "inspect"] {
+            let out = at(
+                &registry,
+                &[command, &path, "--issuer-keys", "issuer-keys.json"],
+            );
+            assert_eq!((out.status, out.stdout.as_str()), (2, ""), "{message}");
+            let expected =
+                format!("error: --issuer-keys issuer-keys.json: issuer-keys.json: {message}");
+            assert!(out.stderr.starts_with(&expected), "{}", out.stderr);
+        }
+        for args in [
+            &["check", path.as_str(), "--registry", "."][..],
+            &["publish", path.as_str(), ".", "--dry-run"],
+        ] {
+            assert_eq!(at(&registry, args).status, 2, "{args:?}: {message}");
+        }
+    }
+    // A folder or a link in its place is no file.
+    registry.remove("issuer-keys.json");
+    fs::create_dir(registry.at("issuer-keys.json")).unwrap();
+    let out = registry.build_at(SEPTEMBER, &[]);
+    assert_eq!(out.status, 2);
+    assert!(
+        out.stderr
+            .starts_with("error: issuer-keys.json: expected an ordinary file"),
+        "{out:#?}"
+    );
+}
+
+#[test]
+fn a_push_brings_no_issuer_of_its_own() {
+    let lab = Lab::new();
+    let server = lab.bare("server.git", &[]);
+    server.hook("pre-receive", "");
+    let clone = lab.clone_of(&server.path, "clone", &[]);
+    clone.put(
+        "acx-registry.toml",
+        "[registry]\nid = \"com.example.registry\"\n",
+    );
+    let mut strict = issuer_keys(&[signed_list(&[9])]);
+    strict["issuers"] = json!([strict["issuers"][1]]);
+    clone.put("issuer-keys.json", strict.to_string());
+    clone.cartridge(&made(&case("fine", |_| {}, "", "")));
+    clone.commit("Found");
+    assert_eq!(clone.build(&["--commit"]).status, 0);
+    let out = clone.try_git(&["push", "origin", "main"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    let level = |index: &Value| entries(index)["fine"]["level"].clone();
+    assert_eq!(level(&server.index("main")), Value::Null);
+    // An issuer is added, taken away, or the list replaced: each is the registry's own word.
+    let attempts: [(&str, Option<String>); 2] = [
+        ("more", Some(issuer_keys(&[signed_list(&[9])]).to_string())),
+        ("none", None),
+    ];
+    for (name, file) in attempts {
+        clone.git(&["checkout", "-q", "-b", name, "origin/main"]);
+        match file {
+            Some(file) => {
+                clone.put("issuer-keys.json", file);
+            }
+            None => fs::remove_file(clone.path.join("issuer-keys.json")).unwrap(),
+        }
+        clone.commit("Change the issuers");
+        let state = server.state();
+        let out = clone.try_git(&["push", "origin", &format!("{name}:main")]);
+        assert_ne!(out.status, 0, "{name}");
+        assert!(out.stderr.contains("error[history-policy]"), "{out:#?}");
+        assert!(
+            out.stderr.contains("the push changes issuer-keys.json"),
+            "{out:#?}"
+        );
+        assert_eq!(server.state(), state);
+    }
+    // An index that says proven by keys the registry has not is no index of it.
+    clone.git(&["checkout", "-q", "-b", "proven", "origin/main"]);
+    fs::write(
+        lab.at("more.json"),
+        issuer_keys(&[signed_list(&[9])]).to_string(),
+    )
+    .unwrap();
+    let more = lab.at("more.json");
+    let out = clone.build(&["--commit", "--issuer-keys", more.to_str().unwrap()]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    let out = clone.try_git(&["push", "origin", "proven:main"]);
+    assert_ne!(out.status, 0);
+    assert!(out.stderr.contains("error[history-index]"), "{out:#?}");
+    // A maintainer may, where the server says so; and what lands is readable.
+    server.git(&["config", "acx.allowPolicyChange", "true"]);
+    clone.git(&["checkout", "-q", "-b", "broken", "origin/main"]);
+    clone.put("issuer-keys.json", "{}");
+    clone.commit("Break the issuers");
+    let out = clone.try_git(&["push", "origin", "broken:main"]);
+    assert_ne!(out.status, 0);
+    assert!(
+        out.stderr.contains("issuer-keys.json") && out.stderr.contains("error[history-policy]"),
+        "{out:#?}"
+    );
+    clone.git(&["checkout", "-q", "-b", "pinned", "origin/main"]);
+    let pin = keys::sha256(b"another file");
+    clone.put(
+        "acx-registry.toml",
+        format!(
+            "[registry]\nid = \"com.example.registry\"\n[levels]\nissuer_keys_sha256 = \"{pin}\"\n"
+        ),
+    );
+    clone.commit("Pin a file that is not there");
+    let out = clone.try_git(&["push", "origin", "pinned:main"]);
+    assert_ne!(out.status, 0);
+    assert!(
+        out.stderr.contains("error[history-policy]") && out.stderr.contains("the policy pins"),
+        "{out:#?}"
+    );
+    clone.git(&["checkout", "-q", "more"]);
+    assert_eq!(clone.build(&["--commit"]).status, 0);
+    let out = clone.try_git(&["push", "origin", "more:main"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    assert_eq!(level(&server.index("main"))["acxLevel"], 26);
+    // A base's issuers count, not the proposal's.
+    server.git(&["config", "acx.allowPolicyChange", "false"]);
+    clone.git(&["fetch", "-q"]);
+    clone.git(&["checkout", "-q", "-b", "proposal", "origin/main"]);
+    clone.put("issuer-keys.json", strict.to_string());
+    clone.commit("Propose");
+    let out = clone.build(&["--base", "origin/main", "--check"]);
+    assert_eq!(out.status, 0, "{out:#?}");
 }

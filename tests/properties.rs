@@ -13,6 +13,7 @@
 mod support;
 
 use acx_registry::check::Settings;
+use acx_registry::level::IssuerKeys;
 use acx_registry::model::Timestamp;
 use acx_registry::policy::{Policy, TrustRegistry};
 use acx_registry::project;
@@ -66,7 +67,9 @@ const BOUND: &[&str] = &[
 
 /// Everything that counts of an accepted cartridge: what the index would say of it, and its content.
 fn content(admitted: &Admitted) -> Value {
-    let mut entry = serde_json::to_value(project::entry("x", admitted).entry).unwrap();
+    let now = &admitted.signed().signed_at;
+    let levels = project::levels(admitted, &IssuerKeys::default(), now);
+    let mut entry = serde_json::to_value(project::entry("x", admitted, &levels).entry).unwrap();
     let members = entry.as_object_mut().unwrap();
     // The file's own hash differs by the damage, its length by what is cut off or added.
     members.shift_remove("sha256").unwrap();

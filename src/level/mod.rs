@@ -355,3 +355,98 @@ fn window(document: &Json, now: &Timestamp) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Pointers to everything in a value.
+    fn places(value: &Json, at: &str, out: &mut Vec<String>) {
+        out.push(at.to_owned());
+        match value {
+            Json::Array(items) => {
+                for (n, item) in items.iter().enumerate() {
+                    places(item, &format!("{at}/{n}"), out);
+                }
+            }
+            Json::Object(members) => {
+                for (name, item) in members {
+                    places(item, &json::member(at, name), out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn issuers() -> IssuerKeys {
+        let key = crate::attest::PrivateKey::from_seed(&[31; 32]).unwrap();
+        let file = json!({
+            "schemaVersion": "acx.issuer-keys/1",
+            "issuers": [{"id": "did:web:a.example", "keys": [
+                {"verificationMethod": "did:web:a.example#1", "publicKeyPem": key.public().pem()},
+            ]}],
+            "statusLists": [{
+                "id": "https://a.example/1", "type": "BitstringStatusListCredential", "issuer": "did:web:a.example",
+                "credentialSubject": {"type": "BitstringStatusList", "statusPurpose": "revocation", "encodedList": "u"},
+                "proof": {"type": "DataIntegrityProof", "cryptosuite": "eddsa-jcs-2022", "proofPurpose": "assertionMethod",
+                    "verificationMethod": "did:web:a.example#1", "proofValue": "z1"},
+            }],
+        });
+        IssuerKeys::parse(file.to_string().as_bytes()).unwrap()
+    }
+
+    proptest! {
+        /// Whatever stands where, a credential that nobody signed is never verified, and the reason stays short.
+        #[test]
+        fn any_value_anywhere(
+            edits in proptest::collection::vec((
+                any::<prop::sample::Index>(),
+                prop_oneof![
+                    Just(Json::Null), Just(json!({})), Just(json!([])), Just(json!(-1)), Just(json!(1e308)),
+                    Just(json!("")), Just(json!("#")), Just(json!("z".repeat(1000))), Just(json!(u64::MAX)),
+                    any::<String>().prop_map(Json::from),
+                ],
+            ), 0..4),
+        ) {
+            let mut document = json!({
+                "@context": ["https://www.w3.org/ns/credentials/v2",
+                    "https://purl.imsglobal.org/spec/ob/v3p0/context-3.0.3.json", "https://acx.dev/ns/level/v1"],
+                "type": ["VerifiableCredential", "OpenBadgeCredential"],
+                "issuer": {"id": "did:web:a.example"},
+                "validFrom": "2026-07-16T09:30:00Z",
+                "validUntil": "2027-07-16T09:30:00Z",
+                "credentialSubject": {"id": "urn:x", "type": ["AchievementSubject"], "result": [{
+                    "acx:ratingMu": 29.6, "acx:ratingSigma": 1.2, "acx:gamesPlayed": 60, "acx:acxLevel": 26,
+                    "acx:careerTier": "principal", "acx:cartridgeRomDigest": Digest::of(b"").to_string(),
+                }]},
+                "credentialStatus": {"type": "BitstringStatusListEntry", "statusPurpose": "revocation",
+                    "statusListIndex": "5", "statusListCredential": "https://a.example/1"},
+                "proof": {"type": "DataIntegrityProof", "cryptosuite": "eddsa-jcs-2022", "proofPurpose": "assertionMethod",
+                    "verificationMethod": "did:web:a.example#1", "proofValue": "z1"},
+            });
+            for (at, value) in edits {
+                let mut all = Vec::new();
+                places(&document, "", &mut all);
+                let place: &String = at.get(&all);
+                if let Some(place) = document.pointer_mut(place) {
+                    *place = value;
+                }
+            }
+            let scales = Scales {
+                rom: &Digest::of(b""),
+                signer: None,
+                issuers: &issuers(),
+                now: &Timestamp::try_from("2026-09-01T00:00:00Z").unwrap(),
+            };
+            let Err(Verdict(_, reason)) = weigh(&document, scales, &mut Vec::new()) else {
+                return Err(TestCaseError::fail("verified"));
+            };
+            prop_assert!(!reason.is_empty() && reason.len() < 4096, "{}", reason);
+            let _ = (Claim::of(&document).gate(), Benchmark::of(&document));
+        }
+    }
+}

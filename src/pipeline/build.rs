@@ -186,6 +186,7 @@ pub fn build(
     let stage = Stage {
         registry,
         now: &evaluated_at,
+        today: options.now,
         issuers,
         published: trusted_old.into_iter().flat_map(listed).collect(),
         links: links(&tree),

@@ -96,6 +96,8 @@ pub(super) struct Stage<'a> {
     pub registry: &'a Registry,
     /// The time that counts for keys and waivers.
     pub now: &'a Timestamp,
+    /// The real time, where a check asks for that of an older index; what holds no more by then is warned of.
+    pub today: &'a Timestamp,
     /// The keys that prove levels.
     pub issuers: &'a IssuerKeys,
     /// What was published before, by path.
@@ -454,6 +456,17 @@ impl Stage<'_> {
         let path = entry.path.as_str();
         let levels = project::levels(admitted, self.issuers, self.now);
         let mut projected = project::entry(path, admitted, &levels);
+        if let Some(proven) = levels.proven().filter(|_| self.today != self.now) {
+            let today = project::levels(admitted, self.issuers, self.today);
+            let same = today.credentials.iter().find(|c| c.att_id == proven.att_id);
+            if let Some(lapsed) = same.filter(|c| c.state != proven.state) {
+                let message = format!(
+                    "its level was proven when the index was signed ({}), and is no more: {}",
+                    self.now, lapsed.reason
+                );
+                self.report("policy-lapsed", path, message, findings);
+            }
+        }
         let remembered = id
             .zip(self.cache)
             .and_then(|kept| Some((kept, Remembered::of(admitted, &projected)?)));

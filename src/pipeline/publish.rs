@@ -72,6 +72,7 @@ pub fn plan_publication(
     let stage = Stage {
         registry,
         now,
+        today: now,
         issuers: &registry.issuers,
         published: index.iter().flat_map(listed).collect(),
         links: BTreeSet::new(),

@@ -425,6 +425,7 @@ impl Pushed<'_, '_> {
         let stage = Stage {
             registry: &registry,
             now: options.now,
+            today: options.now,
             issuers: options.issuers.unwrap_or(&registry.issuers),
             published: retired.iter().map(|p| (p.path.as_str(), p)).collect(),
             links: links(&changes.tree),
@@ -705,7 +706,12 @@ impl Pushed<'_, '_> {
         }
         if !changes.policy.is_empty() {
             // What lands must be readable, or every later push and build fails.
-            if let Err(e) = Registry::under(new, new.clone(), self.judge.options.now) {
+            let options = self.judge.options;
+            let readable = Registry::under(new, new.clone(), options.now).and_then(|registry| {
+                let issuers = options.issuers.unwrap_or(&registry.issuers);
+                issuers.pinned(registry.policy.issuer_keys.as_ref())
+            });
+            if let Err(e) = readable {
                 self.judge.refuse("history-policy", &e.file, e.to_string());
             }
         }

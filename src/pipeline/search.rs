@@ -86,6 +86,7 @@ pub fn search(
     let stage = Stage {
         registry,
         now,
+        today: now,
         issuers: &registry.issuers,
         published: BTreeMap::new(),
         links: links(&tree),

@@ -3,12 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::level::IssuerKeys;
 use crate::policy::{Policy, StatusLedger, TrustRegistry};
 
 fn read_all(bytes: &[u8]) {
     for error in [
         TrustRegistry::parse(bytes, &now()).err(),
         StatusLedger::parse(bytes).err(),
+        IssuerKeys::parse(bytes).err(),
         Policy::parse(&String::from_utf8_lossy(bytes), RULES).err(),
     ]
     .into_iter()
@@ -21,6 +23,7 @@ fn read_all(bytes: &[u8]) {
 }
 
 const SEEDS: &[&str] = &[
+    r#"{"schemaVersion":"acx.issuer-keys/1","issuers":[{"id":"did:web:a.example","keys":[{"verificationMethod":"did:web:a.example#1","publicKeyPem":"-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEArvMoqM6Ar8vAo1yyBhN8xm6gRKxl8zpU3FIwiXsf6Oo=\n-----END PUBLIC KEY-----\n"}]}],"statusLists":[{"id":"https://a.example/1"}]}"#,
     include_str!("../../../registry-template/acx-registry.toml"),
     include_str!("../../../registry-template/status.json"),
     include_str!("../../../registry-template/trust-registry.json"),
