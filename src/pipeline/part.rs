@@ -190,6 +190,7 @@ pub fn judge_share(
     let stage = Stage {
         registry,
         now: options.now,
+        today: options.now,
         issuers: options.issuers.unwrap_or(&registry.issuers),
         published: BTreeMap::new(),
         links: links.iter().map(String::as_str).collect(),
