@@ -94,9 +94,9 @@ fn each_case_is_judged_as_published() {
                         .copied()
                 });
                 let policy = Policy::default();
-                found.findings.extend(dependency_findings(
-                    &policy, "document", &pins, &resolved,
-                ));
+                found
+                    .findings
+                    .extend(dependency_findings(&policy, "document", &pins, &resolved));
                 assert!(case["case"] != "graph-clean-full" || resolved.len() == 2);
                 let all = resolved.iter().all(|s| *s == DependencyStatus::Resolved);
                 assert!(all == (case["verdict"] == "accept"));

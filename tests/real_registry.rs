@@ -11,7 +11,7 @@
 
 mod support;
 
-use support::registry::{TempRegistry, read_json, shared};
+use support::registry::{TempRegistry, read_json, rejected_codes, shared};
 
 #[test]
 fn all_five_artifacts_are_indexed_as_published() {
@@ -22,9 +22,26 @@ fn all_five_artifacts_are_indexed_as_published() {
     let registry = TempRegistry::copy_of(&folder);
     // Their index is not signed; to build over it is another test's matter.
     std::fs::remove_file(registry.at("index.json")).unwrap();
+    // One of its publishers comes with two keys that nothing links: its maintainers have to say that both are the
+    // publisher's.
+    let out = registry.build_index(&["--dry-run"]);
+    let codes = rejected_codes(&out.json());
+    assert_eq!(codes.len(), 3, "{codes:?}");
+    for (path, codes) in codes {
+        assert!(path.contains("/io.github.lboel/"), "{path}");
+        assert_eq!(codes, ["history-publisher-key"]);
+    }
+    let document = |path: &str| read_json(&folder.join(path))["integrity"]["keyid"].clone();
+    let keys = [
+        document("cals/io.github.lboel/ship-a-feature/1.0.0.cal.json"),
+        document("graphs/io.github.lboel/product-delivery/1.0.0.agent-graph.json"),
+    ];
+    registry.policy(&format!(
+        "[publishers.pins]\n\"io.github.lboel\" = [{}, {}]\n",
+        keys[0], keys[1]
+    ));
     let out = registry.build_index(&[]);
     assert_eq!(out.status, 0, "{out:#?}");
-    assert_eq!(out.json()["warnings"], serde_json::json!([]), "{out:#?}");
     let ours = registry.index().expect("an index was written");
 
     for field in [
@@ -70,6 +87,8 @@ fn an_unsigned_index_is_not_built_upon() {
     assert_eq!(out.status, 2, "{out:#?}");
     assert!(out.stderr.contains("--new-chain"), "{}", out.stderr);
     assert_eq!(std::fs::read(registry.at("index.json")).unwrap(), before);
+    // What its policy does not say of its publishers' keys is another test's matter.
+    registry.policy("[publishers]\ncontinuity = \"warn\"\n");
     let out = registry.build_index(&["--new-chain"]);
     assert_eq!(out.status, 0, "{out:#?}");
     assert_eq!(

@@ -184,7 +184,11 @@ pub struct Shown {
 
 /// Prints what is inside of files, in the order of the arguments; the exit status.
 pub fn show(files: Vec<Shown>, global: Global) -> Result<u8, Failure> {
-    let status = files.iter().map(|shown| shown.status).max().unwrap_or(ACCEPTED);
+    let status = files
+        .iter()
+        .map(|shown| shown.status)
+        .max()
+        .unwrap_or(ACCEPTED);
     match global.format {
         Format::Human => {
             for shown in &files {

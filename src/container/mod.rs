@@ -12,8 +12,8 @@ mod schema;
 
 pub use fault::{Fault, FaultKind};
 pub use limits::Limits;
-pub(crate) use open::{is_lfs_pointer, load};
 pub use open::{Opened, Refusal, open};
+pub(crate) use open::{is_lfs_pointer, load};
 
 use std::collections::BTreeMap;
 

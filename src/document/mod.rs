@@ -20,8 +20,7 @@ use crate::container;
 use crate::finding::{Finding, Severity};
 use crate::model::json::{self, member};
 use crate::model::{
-    ArtifactType, Coordinate, Digest, DocumentId, Json, KeyId, PublisherId, Timestamp,
-    Version,
+    ArtifactType, Coordinate, Digest, DocumentId, Json, KeyId, PublisherId, Timestamp, Version,
 };
 use crate::policy::{Policy, TrustRegistry};
 use crate::schema::{AGENT_GRAPH, Schema, WORKFLOW};

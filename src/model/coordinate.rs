@@ -149,8 +149,14 @@ mod tests {
     fn each_kind_has_its_place() {
         for (text, kind) in [
             ("cartridges/io.x/a/1.0.0/cartridge.acx", ArtifactType::Agent),
-            ("cals/io.x/a.b_c/1.0.0-rc.1+b.cal.json", ArtifactType::Workflow),
-            ("graphs/io.x/a/1.0.0.agent-graph.json", ArtifactType::AgentGraph),
+            (
+                "cals/io.x/a.b_c/1.0.0-rc.1+b.cal.json",
+                ArtifactType::Workflow,
+            ),
+            (
+                "graphs/io.x/a/1.0.0.agent-graph.json",
+                ArtifactType::AgentGraph,
+            ),
         ] {
             let found = Coordinate::of_path(&path(text)).unwrap();
             assert_eq!((found.kind, found.path()), (kind, text.to_owned()));
@@ -177,7 +183,10 @@ mod tests {
             ("x.ACX", Some(ArtifactType::Agent)),
             ("cals/x.acx", Some(ArtifactType::Agent)),
             ("CALS/x.Cal.Json", Some(ArtifactType::Workflow)),
-            ("graphs/a/b/c/d.agent-graph.json", Some(ArtifactType::AgentGraph)),
+            (
+                "graphs/a/b/c/d.agent-graph.json",
+                Some(ArtifactType::AgentGraph),
+            ),
             ("docs/x.cal.json", None),
             ("cals/x.agent-graph.json", None),
             ("cals/README.md", None),

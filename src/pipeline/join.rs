@@ -84,12 +84,7 @@ pub(super) fn join(
     duplicates(stage, &[], &mut accepted, &mut rejected);
     refuse_strangers(stage, known, &mut accepted, &mut rejected)?;
     let beside = BTreeMap::new();
-    used_waivers.extend(dependencies(
-        stage,
-        &beside,
-        &mut accepted,
-        &mut rejected,
-    ));
+    used_waivers.extend(dependencies(stage, &beside, &mut accepted, &mut rejected));
 
     // Malware must be removable: what the ledger calls withdrawn is left out without failing the run.
     for one in rejected {

@@ -338,7 +338,10 @@ impl Stage<'_> {
         };
         if let Some(kind) = document_kind(entry) {
             let path = entry.path.as_str();
-            return Ok(self.judge_document(kind, path, &entry.path, &bytes).0.signer);
+            return Ok(self
+                .judge_document(kind, path, &entry.path, &bytes)
+                .0
+                .signer);
         }
         let judged = self.judge(&entry.path, &bytes).0;
         let judgement = judged.map_err(|refusal| format!("{}: {}", entry.path, refusal.0))?;
@@ -517,9 +520,7 @@ impl Stage<'_> {
         output: &Output<'_>,
     ) -> Option<Judged> {
         match (self.cache?.get(id)?, document_kind(entry)) {
-            (Fact::Cartridge(sound), None) => {
-                self.recall_cartridge(&sound, entry, size, output)
-            }
+            (Fact::Cartridge(sound), None) => self.recall_cartridge(&sound, entry, size, output),
             (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry),
             _ => None,
         }
@@ -532,14 +533,10 @@ impl Stage<'_> {
         entry: &Entry,
     ) -> Option<Judged> {
         let mut waivers = BTreeSet::new();
-        let recalled = kept.recall(
-            entry.path.as_str(),
-            self.settings(),
-            |seen, findings| {
-                self.place_document(&entry.path, Some(seen), findings);
-                waivers = self.waive(findings);
-            },
-        )?;
+        let recalled = kept.recall(entry.path.as_str(), self.settings(), |seen, findings| {
+            self.place_document(&entry.path, Some(seen), findings);
+            waivers = self.waive(findings);
+        })?;
         let outcome = match recalled.entry {
             None => Outcome::Rejected,
             Some(found) => Outcome::Accepted(Box::new(Indexable {

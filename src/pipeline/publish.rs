@@ -175,8 +175,8 @@ fn document(
     let path = place.as_str();
     let judgement = stage.judge_document(kind, path, place, bytes).0;
     let accepted = judgement.accepted.as_deref();
-    let artifact = accepted
-        .map(|accepted| Artifact::of_document(kind, project::document(path, accepted)));
+    let artifact =
+        accepted.map(|accepted| Artifact::of_document(kind, project::document(path, accepted)));
     let report = FileReport::document(shown.to_owned(), judgement, false);
     (artifact, None, report)
 }

@@ -39,13 +39,7 @@ pub fn workflow(publisher: &str, id: &str, version: &str, seed: u8) -> Document 
 }
 
 /// A graph of two actors, with a loop for each pinned workflow that binds one of them as `builder`.
-pub fn graph(
-    publisher: &str,
-    id: &str,
-    version: &str,
-    seed: u8,
-    pinned: &[&Document],
-) -> Document {
+pub fn graph(publisher: &str, id: &str, version: &str, seed: u8, pinned: &[&Document]) -> Document {
     let mut value = json!({"schemaVersion": "acx.agent-graph/1"});
     shared_members(&mut value, id, version, "Team of stewards");
     value["actors"] = json!([
