@@ -105,10 +105,10 @@ fn fixture() -> BuildReport {
         at(&path("warned")),
     ));
     report.warnings.push(finding(
-        "registry-not-indexed",
+        "registry-template",
         Severity::Warning,
-        "3 files below cals/ are not indexed",
-        at("cals"),
+        "there is no manifest.json",
+        at("templates/team/manifest.json"),
     ));
     report
         .differences

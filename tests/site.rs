@@ -77,7 +77,10 @@ fn template(id: &str) -> Value {
 fn signed(entries: Vec<Value>, templates: Vec<Value>) -> Vec<u8> {
     let content = Content::new(
         "2026-07-01T00:00:00Z".to_owned(),
-        serde_json::from_value(json!(entries)).unwrap(),
+        acx_registry::project::Entries {
+            cartridges: serde_json::from_value(json!(entries)).unwrap(),
+            ..Default::default()
+        },
         serde_json::from_value(json!(templates)).unwrap(),
     );
     let signing = Signing {

@@ -160,10 +160,10 @@ enum Command {
     Export(export::Args),
     /// Strip a cartridge to its ROM zone, and prove that what was signed is unchanged
     Strip(strip::Args),
-    /// Lint, sign and digest workflows (`*.cal.json`)
+    /// Lint, sign, digest and show workflows (`*.cal.json`)
     #[command(subcommand)]
     Workflow(document::Command),
-    /// Lint, sign and digest Agent Graphs (`*.agent-graph.json`)
+    /// Lint, sign, digest and show Agent Graphs (`*.agent-graph.json`)
     #[command(subcommand)]
     Graph(document::Command),
     /// Explain a finding's code

@@ -6,18 +6,20 @@ use std::time::Instant;
 
 use acx_registry::check::{self, Checked, Settings};
 use acx_registry::disk;
+use acx_registry::document::Kind;
 use acx_registry::finding::{Family, Finding, Severity};
-use acx_registry::level::Levels;
+use acx_registry::level::{IssuerKeys, Levels};
 use acx_registry::model::{Digest, Json, KeyId, Timestamp, Trust, json as strict};
 use acx_registry::pipeline;
 use acx_registry::policy::{Policy, TrustRegistry};
 use acx_registry::project;
 use acx_registry::registry::{self, Registry};
 use acx_registry::report::{
-    self, FileReport, FilesReport, REJECTED, Report, Style, Verdict, escape,
+    self, ACCEPTED, FileReport, FilesReport, REJECTED, Report, Style, Verdict, escape,
 };
 use serde_json::json;
 
+use super::document::{self, Shown};
 use super::report::{Rendering, ReportArgs, publish};
 use super::{Failure, Format, Global, environment, output};
 
@@ -128,6 +130,9 @@ pub fn verify(args: VerifyArgs, global: Global) -> Result<u8, Failure> {
         .iter()
         .map(|file| {
             let path = file.to_string_lossy().into_owned();
+            if let Some(kind) = Kind::of_name(&path) {
+                return document::verify(file, kind, &trust, &now);
+            }
             match examine(file, &trust, &own, &now) {
                 Ok(checked) => origin(path, checked),
                 Err(reason) => FileReport::unverifiable(path, reason),
@@ -343,40 +348,37 @@ fn human_spec(checked: &Checked) -> String {
 pub fn inspect(args: InspectArgs, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
     let issuers = args.issuers.load()?.unwrap_or_default();
-    let mut status = 0;
-    let mut values = Vec::new();
-    for file in &args.files.files {
-        let path = file.to_string_lossy().into_owned();
-        let checked = examine_any(file, &now);
-        let value = match &checked {
-            Ok(checked) if checked.cartridge.is_some() => {
-                let levels = project::levels_of_checked(checked, &issuers, &now);
-                inspect_value(&path, checked, &levels.unwrap_or_default())
-            }
-            Ok(checked) => {
-                status = status.max(REJECTED);
-                json!({"path": path, "verdict": Verdict::Reject, "findings": checked.findings})
-            }
-            Err(reason) => {
-                status = report::FAILED;
-                json!({"path": path, "verdict": Verdict::Unverifiable, "reason": reason})
-            }
-        };
-        if global.format == Format::Human {
-            match &checked {
-                Ok(checked) if checked.cartridge.is_none() => output::print(
-                    &report::human_findings(&checked.findings, &environment::style()),
-                ),
-                Ok(_) => output::print(&human_inspect(&value)),
-                Err(reason) => output::error(&format!("{}: {}\n", escape(&path), escape(reason))),
+    let files = args.files.files.iter();
+    let shown = files.map(|file| inspect_file(file, &issuers, &now));
+    document::show(shown.collect(), global)
+}
+
+fn inspect_file(file: &Path, issuers: &IssuerKeys, now: &Timestamp) -> Shown {
+    let path = file.to_string_lossy().into_owned();
+    if let Some(kind) = Kind::of_name(&path) {
+        return document::inspect(file, kind, now);
+    }
+    match examine(file, &TrustRegistry::default(), &[], now) {
+        Ok(checked) if checked.cartridge.is_some() => {
+            let levels = project::levels_of_checked(&checked, issuers, now);
+            let value = inspect_value(&path, &checked, &levels.unwrap_or_default());
+            Shown {
+                text: human_inspect(&value),
+                value,
+                status: ACCEPTED,
             }
         }
-        values.push(value);
+        Ok(checked) => Shown {
+            text: report::human_findings(&checked.findings, &environment::style()),
+            value: json!({"path": path, "verdict": Verdict::Reject, "findings": checked.findings}),
+            status: REJECTED,
+        },
+        Err(reason) => Shown {
+            text: format!("{}: {}\n", escape(&path), escape(&reason)),
+            value: json!({"path": path, "verdict": Verdict::Unverifiable, "reason": reason}),
+            status: report::FAILED,
+        },
     }
-    if global.format == Format::Json {
-        output::json(&json!({"version": 1, "files": values}))?;
-    }
-    Ok(status)
 }
 
 fn inspect_value(path: &str, checked: &Checked, levels: &Levels) -> Json {

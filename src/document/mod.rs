@@ -275,6 +275,11 @@ pub fn judge_placed(
     }
 }
 
+/// A document as it stands, whatever is right or wrong with it; `None` where it cannot be read.
+pub fn content(bytes: &[u8]) -> Option<Json> {
+    parse(bytes).ok()
+}
+
 /// The coordinate that a document spells, signed or not; `None` where it cannot be read or a part is not of its form.
 pub fn coordinate(kind: Kind, bytes: &[u8]) -> Option<Coordinate> {
     let value = parse(bytes).ok()?;

@@ -18,3 +18,4 @@ pub mod package;
 pub mod python;
 pub mod records;
 pub mod registry;
+pub mod signed;

@@ -10,7 +10,7 @@ pub static RULE: Rule = Rule {
     fixed: true,
     scope: Scope::Registry,
     summary: "the path or the publisher is not the document's",
-    what: "The path is made from the signed publisher, id and version; the publisher is of the plain form.",
+    what: "Every `.cal.json` below `cals/` is `cals/<publisher>/<id>/<version>.cal.json`, every `.agent-graph.json` below `graphs/` is `graphs/<publisher>/<id>/<version>.agent-graph.json`, with the signed publisher, id and version; the publisher is of the plain form.",
     why: "The path is how people and tools address a version.",
     example: "`1.0.1.cal.json` with the version 1.0.0 in it.",
     fix: "Move the file to the path of its coordinate.",

@@ -10,7 +10,7 @@ pub static RULE: Rule = Rule {
     fixed: true,
     scope: Scope::Registry,
     summary: "a push deletes a guarded branch",
-    what: "A guarded branch that has cartridges is not deleted.",
+    what: "A guarded branch that has published artifacts is not deleted.",
     why: "What was published there would be gone.",
     example: "`git push --delete origin main`.",
     fix: "Leave the branch. A maintainer can take it off `[branches] guarded` first.",

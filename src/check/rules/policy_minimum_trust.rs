@@ -1,4 +1,4 @@
-//! `policy-minimum-trust`: the cartridge's trust is below the registry's minimum.
+//! `policy-minimum-trust`: the artifact's trust is below the registry's minimum.
 
 use crate::check::{Check, Rule, Scope};
 use crate::finding::{Family, Severity};
@@ -9,7 +9,7 @@ pub static RULE: Rule = Rule {
     level: Severity::Error,
     fixed: false,
     scope: Scope::Registry,
-    summary: "the cartridge's trust is below the registry's minimum",
+    summary: "the artifact's trust is below the registry's minimum",
     what: "The trust value against `[trust] minimum` of the policy.",
     why: "A registry may ask that every publisher's key is registered and proven.",
     example: "A portable cartridge in a registry with the minimum `trusted`.",
