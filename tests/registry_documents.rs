@@ -453,7 +453,7 @@ fn an_alias_that_the_workflow_lacks_is_told() {
     let path = put(&registry, &team);
     let told = ("document-binding".to_owned(), path.clone());
     let report = ok(&registry);
-    assert_eq!(warning_codes(&report), [told.clone()]);
+    assert_eq!(warning_codes(&report), std::slice::from_ref(&told));
     assert_eq!(
         report["warnings"][0]["location"]["pointer"],
         "/loops/0/actorBindings/0/participants/1"

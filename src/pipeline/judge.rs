@@ -472,7 +472,7 @@ impl Stage<'_> {
             }
         }
         Ok(Indexable {
-            artifact: Artifact::Cartridge(projected),
+            artifact: Artifact::Cartridge(Box::new(projected)),
             stale,
         })
     }
@@ -601,7 +601,7 @@ impl Stage<'_> {
         Some(Judged {
             path: path.to_owned(),
             outcome: Outcome::Accepted(Box::new(Indexable {
-                artifact: Artifact::Cartridge(projected),
+                artifact: Artifact::Cartridge(Box::new(projected)),
                 stale,
             })),
             findings,

@@ -157,7 +157,7 @@ fn cartridge(
         Some(admitted) => {
             let projected = project::entry(place.as_str(), admitted);
             let card = project::card(&projected.entry, admitted);
-            (Some(Artifact::Cartridge(projected)), Some(card))
+            (Some(Artifact::Cartridge(Box::new(projected))), Some(card))
         }
         None => (None, None),
     };
