@@ -250,7 +250,7 @@ impl Stage<'_> {
                 let found = project::document(path, &accepted);
                 if let (Some((id, cache)), Some(kept)) = (
                     id.zip(self.cache),
-                    RememberedDocument::of(&accepted, &found),
+                    RememberedDocument::of(&accepted, &found, bytes.len() as u64),
                 ) {
                     cache.put(id, &Fact::Document(Box::new(kept)));
                 }
@@ -521,7 +521,7 @@ impl Stage<'_> {
     ) -> Option<Judged> {
         match (self.cache?.get(id)?, document_kind(entry)) {
             (Fact::Cartridge(sound), None) => self.recall_cartridge(&sound, entry, size, output),
-            (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry),
+            (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry, size),
             _ => None,
         }
     }
@@ -531,12 +531,18 @@ impl Stage<'_> {
         kept: &RememberedDocument,
         kind: document::Kind,
         entry: &Entry,
+        size: Option<u64>,
     ) -> Option<Judged> {
         let mut waivers = BTreeSet::new();
-        let recalled = kept.recall(entry.path.as_str(), self.settings(), |seen, findings| {
-            self.place_document(&entry.path, Some(seen), findings);
-            waivers = self.waive(findings);
-        })?;
+        let recalled = kept.recall(
+            entry.path.as_str(),
+            size,
+            self.settings(),
+            |seen, findings| {
+                self.place_document(&entry.path, Some(seen), findings);
+                waivers = self.waive(findings);
+            },
+        )?;
         let outcome = match recalled.entry {
             None => Outcome::Rejected,
             Some(found) => Outcome::Accepted(Box::new(Indexable {
