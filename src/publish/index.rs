@@ -87,9 +87,22 @@ impl Content {
         heads(&self.cartridges, &self.workflows, &self.agent_graphs)
     }
 
-    /// SHA-256 of the canonical content.
+    /// SHA-256 of the canonical content, made entry by entry.
     pub fn digest(&self) -> Digest {
-        Digest::of(&json::canonical_of(self))
+        let count = |number: usize| json::canonical_of(&number);
+        json::object_digest(|o| {
+            o.member("agentGraphCount", &count(self.agent_graph_count));
+            o.list("agentGraphs", self.agent_graphs.iter().map(canonical_item));
+            o.member("artifactCount", &count(self.artifact_count));
+            o.list("cartridges", self.cartridges.iter().map(canonical_item));
+            o.member("count", &count(self.count));
+            o.member("generatedAt", &json::canonical_of(&self.generated_at));
+            o.member("schemaVersion", &json::canonical_of(&self.schema_version));
+            o.member("templateCount", &count(self.template_count));
+            o.list("templates", self.templates.iter().map(canonical_item));
+            o.member("workflowCount", &count(self.workflow_count));
+            o.list("workflows", self.workflows.iter().map(canonical_item));
+        })
     }
 
     /// How many artifacts it lists.
@@ -101,6 +114,14 @@ impl Content {
             agent_graphs: self.agent_graph_count,
             templates: self.template_count,
         }
+    }
+}
+
+/// The canonical form of one entry.
+fn canonical_item(entry: &impl Serialize) -> Vec<u8> {
+    match serde_json::to_value(entry) {
+        Ok(value) => json::canonical(&value),
+        Err(_) => json::canonical_of(entry),
     }
 }
 
@@ -122,9 +143,9 @@ pub fn array(kind: ArtifactType) -> &'static str {
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct Whole<'a, C> {
     #[serde(flatten)]
-    content: &'a Content,
+    content: &'a C,
     integrity: &'a Integrity,
 }
 
@@ -132,8 +153,16 @@ struct Whole<'a> {
 ///
 /// # Errors
 /// None in practice: every member has a JSON form.
-pub fn render(content: &Content, integrity: &Integrity) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec_pretty(&Whole { content, integrity })?;
+pub fn render(
+    content: &impl Serialize,
+    integrity: &Integrity,
+) -> Result<Vec<u8>, serde_json::Error> {
+    pretty(&Whole { content, integrity })
+}
+
+/// A file's bytes: two spaces, final newline.
+pub(super) fn pretty(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
     Ok(bytes)
 }
