@@ -992,7 +992,14 @@ fn write(
         }
         report.wrote.push(INDEX.to_owned());
     }
-    shards.remove(output, report)?;
+    // An index that was left as it is in another place than the one it was read from may be another: so are its shards.
+    let elsewhere = matches!(
+        (&stage.registry.source, output),
+        (Source::Tree { .. }, Output::Folder(_))
+    );
+    if is_new || !elsewhere {
+        shards.remove(output, report)?;
+    }
     let digest = integrity.digest;
     report.outcome = if unchanged.is_some() {
         let key = &integrity.keyid;

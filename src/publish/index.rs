@@ -166,3 +166,70 @@ pub(super) fn pretty(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Erro
     bytes.push(b'\n');
     Ok(bytes)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Values of every kind, with names that sort otherwise in UTF-16 than in UTF-8, and all sorts of numbers.
+    fn json() -> impl Strategy<Value = Json> {
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::from),
+            any::<i64>().prop_map(Json::from),
+            any::<u64>().prop_map(Json::from),
+            any::<f64>().prop_map(Json::from),
+            ".*".prop_map(Json::from),
+        ];
+        leaf.prop_recursive(3, 24, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Json::from),
+                prop::collection::btree_map("[a-c\u{e000}\u{10000}\"\\\\]{0,3}", inner, 0..6)
+                    .prop_map(|members| Json::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn document(text: &str, own: &Json, kind: &str) -> DocumentEntry {
+        let digest = format!("sha256:{}", "a".repeat(64));
+        serde_json::from_value(serde_json::json!({
+            "path": format!("{kind}/a.b/c/1.0.0"), "id": "c", "version": "1.0.0", "name": text, "description": text,
+            "license": "MIT", "tags": [text], "publisher": "a.b", "trust": "portable", "trustStatus": "warning",
+            "digest": digest, "own": own, "publishable": true, "signed": true,
+            "registryStatus": {
+                "status": "active", "reason": text, "recordedAt": null, "successor": own, "advisory": null,
+            },
+            "latest": true, "keyid": format!("ed25519:{}", "b".repeat(64)),
+            "signedAt": "2026-07-19T08:54:36.000Z", "sha256": digest,
+        }))
+        .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn the_digest_is_that_of_the_whole_text(
+            texts in prop::collection::vec((".*", json()), 0..4),
+            time in ".*",
+        ) {
+            let all = |kind: &str| texts.iter().map(|(t, own)| document(t, own, kind)).collect();
+            let entries = Entries {
+                workflows: all("cals"),
+                agent_graphs: all("graphs"),
+                ..Entries::default()
+            };
+            let content = Content::new(time, entries, Vec::new());
+            let whole = Digest::of(&json::canonical_of(&content));
+            prop_assert_eq!(content.digest(), whole);
+            let value = serde_json::to_value(&content).unwrap();
+            prop_assert_eq!(json::canonical_digest(&value), whole);
+        }
+
+        #[test]
+        fn the_digest_of_any_value_is_that_of_its_canonical_form(value in json()) {
+            prop_assert_eq!(json::canonical_digest(&value), Digest::of(&json::canonical(&value)));
+        }
+    }
+}
