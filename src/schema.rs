@@ -57,6 +57,8 @@ schemas! {
     MEMORY_RECORD = "memory-record.schema.json";
     PACKAGE_SPEC = "package-spec.schema.json";
     REGISTRY_INDEX = "registry-index.schema.json";
+    REGISTRY_INDEX_ROOT = "registry-index-root.schema.json";
+    REGISTRY_INDEX_SHARD = "registry-index-shard.schema.json";
     REGISTRY_STATUS = "registry-status.schema.json";
     TRUST_REGISTRY = "trust-registry.schema.json";
     WORKFLOW = "workflow.schema.json";
@@ -80,9 +82,26 @@ fn build(schema: &Json) -> Option<Validator> {
         .ok()
 }
 
+/// A schema that refers to forms of the index's, with those forms in it: so their words are found where all others are.
+fn with_forms_of_the_index(text: &str, source: Json) -> Json {
+    const ELSEWHERE: &str = "https://acx.dev/schemas/registry-index/1#/$defs/";
+    if !text.contains(ELSEWHERE) {
+        return source;
+    }
+    let own = serde_json::from_str(&text.replace(ELSEWHERE, "#/$defs/"));
+    match (own, REGISTRY_INDEX.compiled.source.get("$defs")) {
+        (Ok(Json::Object(mut own)), Some(forms)) => {
+            own.insert("$defs".to_owned(), forms.clone());
+            Json::Object(own)
+        }
+        _ => Json::Bool(false),
+    }
+}
+
 fn compile(text: &str) -> Compiled {
     // The schemas are part of the program and a test compiles each; one that does not compile admits nothing.
     let source = serde_json::from_str::<Json>(text).unwrap_or(Json::Bool(false));
+    let source = with_forms_of_the_index(text, source);
     match build(&source).or_else(|| build(&Json::Bool(false))) {
         Some(validator) => Compiled { source, validator },
         None => unreachable!("the schema `false` compiles"),

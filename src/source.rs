@@ -74,13 +74,23 @@ impl Source {
         }
     }
 
-    /// Reads the file of this path, of at most `most` bytes.
+    /// Reads the file of this path, of at most `most` bytes. No folder on the way may be a link.
     ///
     /// # Errors
     /// [`ReadError`].
     pub fn named(&self, path: &str, most: u64) -> Result<Vec<u8>, ReadError> {
         match self {
-            Self::Folder(root) => disk::read(&join(root, path), most),
+            Self::Folder(root) => {
+                let mut folder = root.clone();
+                let mut parts = path.split('/').peekable();
+                while let Some(part) = parts.next().filter(|_| parts.peek().is_some()) {
+                    folder.push(part);
+                    if !folder.symlink_metadata().map_err(ReadError::Io)?.is_dir() {
+                        return Err(ReadError::NotAFile);
+                    }
+                }
+                disk::read(&join(root, path), most)
+            }
             Self::Tree { objects, root } => match git::lookup(objects, root, path) {
                 Ok(Some(leaf)) if leaf.mode == Mode::Blob => blob(objects, &leaf.id, most),
                 Ok(Some(_)) => Err(ReadError::NotAFile),

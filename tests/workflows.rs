@@ -833,6 +833,8 @@ fn a_pull_request_leaves_generated_files_alone_and_is_told_how() {
         "x",
     );
     clone.put("registry/index.json", "{}");
+    let shard = format!("index/io.github.acme/{}.json", "a".repeat(64));
+    clone.put(&shard, "{}");
     clone.commit("Build it myself");
     let request = PullRequest::new(&base);
     let job = judge(&hub, &request, &clone);
@@ -844,7 +846,7 @@ fn a_pull_request_leaves_generated_files_alone_and_is_told_how() {
         .find(|l| l.contains(restore))
         .unwrap_or_else(|| panic!("{log}"));
     let expected = format!(
-        "  git restore --source={base} --staged --worktree -- index.json registry/index.json '*.lance' '*.lance/*'"
+        "  git restore --source={base} --staged --worktree -- index.json registry/index.json 'index/*/*.json' '*.lance' '*.lance/*'"
     );
     assert_eq!(line, expected);
     let commands = job.commands();
@@ -855,6 +857,7 @@ fn a_pull_request_leaves_generated_files_alone_and_is_told_how() {
     assert_eq!(own.len(), 1, "{commands:?}");
     assert!(own[0].starts_with("::error "));
     assert!(log.contains("generated: index.json\n"), "{log}");
+    assert!(log.contains(&format!("generated: {shard}\n")), "{log}");
     assert!(
         log.contains("data/?(touch pwned)??error title?pwned??x\n")
             || log.contains("data/??touch pwned????error title?pwned??x\n"),

@@ -195,9 +195,22 @@ pub fn human(report: &IndexReport, pins: &Pins) -> String {
             }
         }
     }
+    if report.index.as_ref().is_some_and(|i| i.shards.is_some()) {
+        let all: Vec<&str> = report.shards.iter().map(|(_, p)| word(p)).collect();
+        let _ = writeln!(out, "shards:     {}", counted(&all));
+    }
     if !report.datasets.is_empty() {
         let all: Vec<&str> = report.datasets.iter().map(|(_, p)| word(p)).collect();
         let _ = writeln!(out, "datasets:   {}", counted(&all));
+    }
+    for (shard, present) in &report.shards {
+        let _ = writeln!(
+            out,
+            "{:<11} {} {}",
+            format!("{}:", word(present)),
+            shard.sha256,
+            escape(&shard.path)
+        );
     }
     for (published, present) in at_hand(report) {
         let _ = writeln!(
@@ -218,6 +231,18 @@ pub fn human(report: &IndexReport, pins: &Pins) -> String {
     };
     let _ = writeln!(out, "{}: {verdict}", escape(&report.file.to_string_lossy()));
     out
+}
+
+fn shards(report: &IndexReport) -> Vec<serde_json::Value> {
+    let shards = report.shards.iter().map(|(shard, present)| {
+        json!({
+            "publisher": shard.publisher,
+            "path": shard.path,
+            "sha256": shard.sha256,
+            "state": word(present),
+        })
+    });
+    shards.collect()
 }
 
 fn value(report: &IndexReport, pins: &Pins) -> serde_json::Value {
@@ -244,6 +269,7 @@ fn value(report: &IndexReport, pins: &Pins) -> serde_json::Value {
         "previousDigest": report.index.as_ref().map(|i| i.signing.previous_digest),
         "signedAt": report.index.as_ref().map(|i| &i.signing.signed_at),
         "digest": report.index.as_ref().map(|i| i.integrity.digest),
+        "shards": report.index.as_ref().and_then(|i| i.shards.as_ref()).map(|_| shards(report)),
         "cartridges": files(ArtifactType::Agent),
         "workflows": files(ArtifactType::Workflow),
         "agentGraphs": files(ArtifactType::AgentGraph),

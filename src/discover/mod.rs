@@ -10,7 +10,7 @@ use gix::hash::ObjectId;
 
 use crate::disk::TEMPORARY;
 use crate::git::{self, Bounds, GitError, Leaf, Mode, Objects};
-use crate::model::{ArtifactType, Coordinate, RegistryPath};
+use crate::model::{ArtifactType, Coordinate, Digest, PublisherId, RegistryPath};
 
 /// Entries of a tree that are looked at.
 const MOST_ENTRIES: usize = 5_000_000;
@@ -22,6 +22,8 @@ pub const SIDECAR: &str = "cartridge.memories.lance";
 pub const REGISTRY_DATASET: &str = "memories.lance";
 /// What this tool writes at the root.
 pub const INDEX: &str = "index.json";
+/// The folder at the root with the shards of an index, where the policy asks for them.
+pub const SHARDS: &str = "index";
 
 /// An ordinary file of the registry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +88,8 @@ pub struct Tree {
     /// The Lance datasets in the places where a build writes them, with their trees where they stand in a commit;
     /// nothing below them is looked at, since a build makes each again or removes it.
     pub sidecars: Vec<(String, Option<ObjectId>)>,
+    /// Files in the places where a build writes shards of the index; it writes each again or removes it.
+    pub shards: Vec<Entry>,
     /// What a killed build left half written, in the places where a build writes.
     pub leftovers: Vec<PathBuf>,
 }
@@ -236,6 +240,7 @@ pub fn merge(root: &Path, parts: Vec<Tree>) -> Result<Tree, WalkError> {
         whole.oddities.extend(part.oddities);
         whole.templates.extend(part.templates);
         whole.sidecars.extend(part.sidecars);
+        whole.shards.extend(part.shards);
         whole.leftovers.extend(part.leftovers);
     }
     if whole.artifacts.len() + whole.files.len() > MOST_ENTRIES {
@@ -294,6 +299,7 @@ fn sort(tree: &mut Tree) {
     tree.oddities.sort();
     tree.templates.sort();
     tree.sidecars.sort();
+    tree.shards.sort();
     tree.leftovers.sort();
 }
 
@@ -324,12 +330,39 @@ fn is_sidecar_path(path: &str) -> bool {
         })
 }
 
-/// Whether a path is a temporary file or folder beside a dataset or an index.
+/// Where a build writes the shard of a publisher whose bytes have this hash. Named by its content, so that a new one
+/// never takes the place of one that the index of before names.
+pub fn shard_path(publisher: &str, sha256: &Digest) -> String {
+    format!("{SHARDS}/{publisher}/{}.json", sha256.hex())
+}
+
+/// Whether a path is one that [`shard_path`] gives.
+pub fn is_shard_path(path: &str) -> bool {
+    let publisher_and_hash = || {
+        let (publisher, name) = shard_folder(path)?;
+        let hash = Digest::from_hex(name.strip_suffix(".json")?)?;
+        Some(path == shard_path(publisher, &hash))
+    };
+    publisher_and_hash().unwrap_or_default()
+}
+
+/// The publisher in whose folder of shards a path lies, and the rest of it.
+fn shard_folder(path: &str) -> Option<(&str, &str)> {
+    let (publisher, name) = path
+        .strip_prefix(SHARDS)?
+        .strip_prefix('/')?
+        .split_once('/')?;
+    PublisherId::try_from(publisher).ok()?;
+    Some((publisher, name))
+}
+
+/// Whether a path is a temporary file or folder beside a dataset, an index or a shard of one.
 fn is_leftover(path: &RegistryPath) -> bool {
     let path = path.as_str();
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let of_shard = || shard_folder(path).is_some_and(|(_, rest)| rest == name);
     name.starts_with(TEMPORARY)
-        && (folder.is_empty() || is_sidecar_path(&format!("{folder}/{SIDECAR}")))
+        && (folder.is_empty() || is_sidecar_path(&format!("{folder}/{SIDECAR}")) || of_shard())
 }
 
 enum Found {
@@ -366,6 +399,8 @@ fn place(tree: &mut Tree, path: Option<RegistryPath>, shown: &str, found: Found)
             let entry = Entry { path, at };
             if entry.kind().is_some() {
                 &mut tree.artifacts
+            } else if is_shard_path(entry.path.as_str()) {
+                &mut tree.shards
             } else {
                 &mut tree.files
             }

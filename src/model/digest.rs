@@ -14,6 +14,13 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The digest of all parts that `feed` hands over, as of one text.
+    pub fn of_parts(feed: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Self {
+        let mut hasher = Sha256::new();
+        feed(&mut |part| hasher.update(part));
+        Self(hasher.finalize().into())
+    }
+
     /// The digest of everything a reader gives.
     ///
     /// # Errors

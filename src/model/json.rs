@@ -11,7 +11,7 @@ use serde_json::map::Entry;
 use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::{Map, Number, Value};
 
-use super::shorten;
+use super::{Digest, shorten};
 
 /// A parsed JSON value.
 pub type Json = Value;
@@ -177,6 +177,72 @@ fn plain(value: &Json, out: &mut Vec<u8>) -> bool {
 /// The canonical form of a value of any type.
 pub fn canonical_of(value: &(impl Serialize + ?Sized)) -> Vec<u8> {
     serde_jcs::to_vec(value).unwrap_or_default()
+}
+
+/// The digest of [`canonical`], made of one item of a long list after the other: the text of the whole is never in
+/// memory.
+pub fn canonical_digest(value: &Json) -> Digest {
+    match value.as_object() {
+        Some(members) if members.keys().all(|name| name.is_ascii()) => {
+            let mut sorted: Vec<(&String, &Json)> = members.iter().collect();
+            sorted.sort_unstable_by_key(|(name, _)| *name);
+            object_digest(|object| {
+                for (name, member) in sorted {
+                    match member {
+                        Json::Array(items) => object.list(name, items.iter().map(canonical)),
+                        member => object.member(name, &canonical(member)),
+                    }
+                }
+            })
+        }
+        _ => Digest::of(&canonical(value)),
+    }
+}
+
+/// The digest of the canonical form of an object whose members `write` gives, in the order of RFC 8785.
+pub fn object_digest(write: impl FnOnce(&mut CanonicalObject<'_>)) -> Digest {
+    Digest::of_parts(|feed| {
+        feed(b"{");
+        write(&mut CanonicalObject { feed, any: false });
+        feed(b"}");
+    })
+}
+
+/// An object that is hashed while its members come.
+pub struct CanonicalObject<'a> {
+    feed: &'a mut dyn FnMut(&[u8]),
+    any: bool,
+}
+
+impl CanonicalObject<'_> {
+    fn name(&mut self, name: &str) {
+        let mut text = Vec::with_capacity(name.len() + 4);
+        if std::mem::replace(&mut self.any, true) {
+            text.push(b',');
+        }
+        text.extend(canonical(&Json::from(name)));
+        text.push(b':');
+        (self.feed)(&text);
+    }
+
+    /// A member with this canonical value.
+    pub fn member(&mut self, name: &str, value: &[u8]) {
+        self.name(name);
+        (self.feed)(value);
+    }
+
+    /// A member that is the array of these canonical values.
+    pub fn list(&mut self, name: &str, items: impl Iterator<Item = Vec<u8>>) {
+        self.name(name);
+        (self.feed)(b"[");
+        for (at, item) in items.enumerate() {
+            if at > 0 {
+                (self.feed)(b",");
+            }
+            (self.feed)(&item);
+        }
+        (self.feed)(b"]");
+    }
 }
 
 /// As [`canonical_of`], for types that declare their members in the order of RFC 8785 and hold texts and integers alone:

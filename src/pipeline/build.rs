@@ -27,7 +27,7 @@ use crate::level::IssuerKeys;
 use crate::model::{ArtifactType, Digest, Json, KeyId, Timestamp, Trust};
 use crate::policy::StatusLedger;
 use crate::project::{self, TemplateEntry};
-use crate::publish::{self, IndexHead, Integrity, Published, Signing};
+use crate::publish::{self, IndexHead, Integrity, Layout, Published, Signing};
 use crate::registry::{Registry, ledger};
 use crate::report::{BuildReport, Changes, Rejected, Verdict};
 use crate::source::Source;
@@ -235,10 +235,16 @@ pub fn build(
     let stale = std::mem::take(&mut joined.stale);
     let datasets =
         threads.install(|| Datasets::plan(&stage, output, &tree, placed, &joined, stale))?;
+    let layout = Layout::new(&joined.content, registry.policy.index_shards).map_err(unwritable)?;
+    let generated = Generated {
+        shards: Shards::plan(&layout, placed),
+        datasets,
+    };
     match options.mode {
         Mode::Check => {
-            compare(old.as_ref(), &joined, &mut report)?;
-            datasets.differences(&mut report);
+            compare(old.as_ref(), &joined, &layout, &mut report)?;
+            generated.shards.differences(&mut report);
+            generated.datasets.differences(&mut report);
             if !report.differences.is_empty() {
                 report.outcome = "the committed output is not what a build would write".to_owned();
             }
@@ -255,7 +261,7 @@ pub fn build(
                     options,
                     old.as_ref(),
                     &joined,
-                    datasets,
+                    generated,
                     &mut report,
                 )
             })?;
@@ -432,6 +438,12 @@ impl OldIndex {
     /// Everything but `integrity`, which was verified when the file was read. Only a check that finds a difference, or
     /// keys that may have lapsed, asks for it.
     fn content(&self) -> Result<Json, RunError> {
+        if self.head.shards.is_some() {
+            let source = &self.source;
+            return publish::read_with(&self.bytes, &|path, most| source.named(path, most))
+                .map(|index| index.content)
+                .map_err(|e| RunError::new(format!("{INDEX}: {e}")));
+        }
         let mut whole: Json = serde_json::from_slice(&self.bytes)
             .map_err(|e| RunError::new(format!("{INDEX}: {e}")))?;
         if let Some(members) = whole.as_object_mut() {
@@ -459,6 +471,8 @@ struct OldIndex {
     head: IndexHead,
     /// The file.
     bytes: Vec<u8>,
+    /// Where its shards are.
+    source: Source,
     /// Signed by a key that counts here; otherwise only its sequence is gone on from.
     trusted: bool,
 }
@@ -476,9 +490,10 @@ fn old_index(
     let advice = "if that is meant, go on with --new-chain; otherwise restore the last good index";
     let hash = Digest::of(&bytes);
     let known = options.cache.filter(|cache| cache.knows_index(&hash));
+    let further = |path: &str, most| registry.source.named(path, most);
     let read = match known {
-        Some(_) => publish::read_known(&bytes),
-        None => publish::read(&bytes).map(|index| index.head),
+        Some(_) => publish::read_known(&bytes, &further),
+        None => publish::read_with(&bytes, &further).map(|index| index.head),
     };
     let head = match read {
         Ok(index) => index,
@@ -513,11 +528,13 @@ fn old_index(
         None => Ok(Some(OldIndex {
             head,
             bytes,
+            source: registry.source.clone(),
             trusted: true,
         })),
         Some(_) if options.new_chain => Ok(Some(OldIndex {
             head,
             bytes,
+            source: registry.source.clone(),
             trusted: false,
         })),
         Some(problem) => Err(RunError::new(format!("{INDEX}: {problem}; {advice}"))),
@@ -632,6 +649,7 @@ fn lapsed(
 fn compare(
     old: Option<&OldIndex>,
     joined: &Joined,
+    layout: &Layout<'_>,
     report: &mut BuildReport,
 ) -> Result<(), RunError> {
     let Some(old) = old else {
@@ -640,21 +658,39 @@ fn compare(
         ));
         return Ok(());
     };
-    let fails = |e| RunError::new(format!("cannot write the index: {e}"));
     if !old.head.well_formed {
         report.differences.push(format!(
             "{INDEX} is not in the form in which a build writes it"
         ));
     }
     let same = old.head.well_formed
-        && publish::render(&joined.content, &old.head.integrity).map_err(fails)? == old.bytes;
+        && layout.render(&old.head.integrity).map_err(unwritable)? == old.bytes;
     if !same {
         let (was, new) = (
             old.content()?,
-            serde_json::to_value(&joined.content).map_err(fails)?,
+            serde_json::to_value(&joined.content).map_err(unwritable)?,
         );
         if was != new {
             differences(&was, &new, &mut report.differences);
+        }
+        let form = |shards| {
+            if shards {
+                "one with shards"
+            } else {
+                "one file"
+            }
+        };
+        let (found, expected) = (old.head.shards.is_some(), layout.has_shards());
+        if found != expected {
+            report.differences.push(format!(
+                "{INDEX}: expected {}, as [index] shards in acx-registry.toml says, found {}",
+                form(expected),
+                form(found)
+            ));
+        } else if report.differences.is_empty() {
+            report
+                .differences
+                .push(format!("{INDEX} is not what a build would write"));
         }
     }
     if report.differences.is_empty() {
@@ -678,8 +714,7 @@ fn by_path(content: &Json) -> BTreeMap<&str, &Json> {
 
 /// What the content does to the entries of the index before.
 fn changes(old: Option<&OldIndex>, joined: &Joined) -> Result<Changes, RunError> {
-    let new = serde_json::to_value(&joined.content)
-        .map_err(|e| RunError::new(format!("cannot write the index: {e}")))?;
+    let new = serde_json::to_value(&joined.content).map_err(unwritable)?;
     let old = old.map_or(Ok(Json::Null), OldIndex::content)?;
     Ok(compare_entries(&by_path(&old), &by_path(&new)))
 }
@@ -841,15 +876,76 @@ impl<'a> Datasets<'a> {
     }
 }
 
+fn unwritable(error: serde_json::Error) -> RunError {
+    RunError::new(format!("cannot write the index: {error}"))
+}
+
+/// The shards that the new index names, and what stands in their places.
+struct Shards<'a> {
+    layout: &'a Layout<'a>,
+    /// Shards that it does not name.
+    orphans: Vec<&'a str>,
+}
+
+impl<'a> Shards<'a> {
+    fn plan(layout: &'a Layout<'a>, placed: &'a Tree) -> Self {
+        let named: BTreeSet<&str> = layout.shards().iter().map(|s| s.path.as_str()).collect();
+        let there = placed.shards.iter().map(|entry| entry.path.as_str());
+        Self {
+            layout,
+            orphans: there.filter(|path| !named.contains(path)).collect(),
+        }
+    }
+
+    fn differences(&self, report: &mut BuildReport) {
+        for path in &self.orphans {
+            report.differences.push(format!(
+                "{path} is a shard that a build's index would not name"
+            ));
+        }
+    }
+
+    /// Before the index that names them.
+    fn write(&self, output: &Output<'_>, report: &mut BuildReport) -> Result<(), RunError> {
+        let named = self.layout.shards().par_iter().enumerate();
+        let wrote: Vec<Option<String>> = named
+            .map(|(at, shard)| {
+                let bytes = self.layout.shard(at).map_err(unwritable)?;
+                let is_new = output.shard(&shard.path, &bytes)?;
+                Ok(is_new.then(|| shard.path.clone()))
+            })
+            .collect::<Result<_, RunError>>()?;
+        report.wrote.extend(wrote.into_iter().flatten());
+        Ok(())
+    }
+
+    /// After the index that names them no more: a build that is killed leaves the shards of the index that is there.
+    fn remove(&self, output: &Output<'_>, report: &mut BuildReport) -> Result<(), RunError> {
+        for path in &self.orphans {
+            output.remove_shard(path)?;
+            report.removed.push((*path).to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// What there is to write besides the index.
+struct Generated<'a> {
+    shards: Shards<'a>,
+    datasets: Datasets<'a>,
+}
+
 fn write(
     stage: &Stage<'_>,
     output: &Output<'_>,
     options: &BuildOptions<'_>,
     old: Option<&OldIndex>,
     joined: &Joined,
-    datasets: Datasets<'_>,
+    generated: Generated<'_>,
     report: &mut BuildReport,
 ) -> Result<(), RunError> {
+    let Generated { shards, datasets } = generated;
+    let layout = shards.layout;
     if !report.unverifiable.is_empty() {
         report.outcome = format!("{INDEX} was left as it is: not everything could be judged");
         return Ok(());
@@ -859,16 +955,15 @@ fn write(
             format!("{INDEX} was left as it is: something was rejected (--on-reject fail)");
         return Ok(());
     }
-    let fails = |e| RunError::new(format!("cannot write the index: {e}"));
     let unchanged = match old {
         Some(old)
             if old.trusted && !options.resign && old.head.signing.retired == joined.retired =>
         {
             // Rendering and comparing takes a fraction of the time of hashing the canonical form.
             let same = if old.head.well_formed {
-                publish::render(&joined.content, &old.head.integrity).map_err(fails)? == old.bytes
+                layout.render(&old.head.integrity).map_err(unwritable)? == old.bytes
             } else {
-                old.head.integrity.digest == joined.content.digest()
+                old.head.integrity.digest == layout.digest()
             };
             same.then_some(old)
         }
@@ -882,19 +977,28 @@ fn write(
             !old.head.well_formed,
         ),
         None => {
-            let (integrity, sequence) = sign(stage, options, old, joined, report)?;
+            let (integrity, sequence) = sign(stage, options, old, joined, layout, report)?;
             report.changes = changes(old, joined)?;
             (integrity, sequence, true)
         }
     };
     datasets.write(stage, output, report)?;
     if is_new {
-        let bytes = publish::render(&joined.content, &integrity).map_err(fails)?;
+        shards.write(output, report)?;
+        let bytes = layout.render(&integrity).map_err(unwritable)?;
         output.index(&bytes)?;
         if let Some(cache) = options.cache {
             cache.keep_index(Digest::of(&bytes));
         }
         report.wrote.push(INDEX.to_owned());
+    }
+    // An index that was left as it is in another place than the one it was read from may be another: so are its shards.
+    let elsewhere = matches!(
+        (&stage.registry.source, output),
+        (Source::Tree { .. }, Output::Folder(_))
+    );
+    if is_new || !elsewhere {
+        shards.remove(output, report)?;
     }
     let digest = integrity.digest;
     report.outcome = if unchanged.is_some() {
@@ -919,6 +1023,7 @@ fn sign(
     options: &BuildOptions<'_>,
     old: Option<&OldIndex>,
     joined: &Joined,
+    layout: &Layout<'_>,
     report: &BuildReport,
 ) -> Result<(Integrity, u64), RunError> {
     if let Some(old) = old.filter(|old| old.trusted && !options.allow_shrink) {
@@ -956,7 +1061,7 @@ fn sign(
         expires,
         retired: joined.retired.clone(),
     };
-    Ok((publish::sign(&joined.content, &signing, key), sequence))
+    Ok((layout.sign(&signing, key), sequence))
 }
 
 fn shrink(old: &[Published], joined: &Joined, report: &BuildReport) -> Result<(), RunError> {

@@ -14,7 +14,7 @@ use gix::hash::ObjectId;
 use super::RunError;
 use super::build::{BuildOptions, build};
 use super::output::{Output, Staged};
-use crate::discover::{INDEX, REGISTRY_DATASET, sidecar_of};
+use crate::discover::{INDEX, REGISTRY_DATASET, is_shard_path, sidecar_of};
 use crate::git::{self, Bounds, Edit, Identity, Mode, Repo, program};
 use crate::level::ISSUER_KEYS_FILE;
 use crate::model::{ArtifactType, RegistryPath, Timestamp};
@@ -64,6 +64,7 @@ impl Branch<'_> {
             return false;
         };
         path == INDEX
+            || is_shard_path(path)
             || sidecar_of(path).is_some()
             || path
                 .strip_prefix(REGISTRY_DATASET)

@@ -21,6 +21,7 @@ mod sidecar;
 mod verify;
 
 use crate::git::GitError;
+use crate::publish::INDEX_BYTES;
 
 pub use build::{Base, BuildOptions, Mode, Observer, build, check_history};
 pub use cache::Cache;
@@ -59,9 +60,6 @@ impl RunError {
         Self(message.into())
     }
 }
-
-/// Bytes of an `index.json` that are read.
-const INDEX_BYTES: u64 = 512 << 20;
 
 /// A pool of this many threads; 0 = one a processor.
 fn pool(jobs: usize) -> Result<rayon::ThreadPool, RunError> {

@@ -10,7 +10,8 @@ use gix::hash::ObjectId;
 use super::RunError;
 use super::cache::KeptFile;
 use super::checkout::Checkout;
-use crate::discover::{INDEX, Tree};
+use super::publish::make_folders;
+use crate::discover::{At, Entry, INDEX, Tree};
 use crate::disk;
 use crate::git::{self, Edit, Mode, Repo};
 use crate::lance::{self, Dataset};
@@ -39,6 +40,8 @@ pub struct Staged<'a> {
     prefix: String,
     /// The trees of the datasets that the judged commit has, by path in the registry.
     datasets: BTreeMap<String, ObjectId>,
+    /// The shards that the judged commit has, by path in the registry.
+    shards: BTreeMap<String, ObjectId>,
     edits: Mutex<BTreeMap<String, Edit>>,
 }
 
@@ -53,6 +56,7 @@ impl<'a> Staged<'a> {
                 format!("{prefix}/")
             },
             datasets: BTreeMap::new(),
+            shards: BTreeMap::new(),
             edits: Mutex::new(BTreeMap::new()),
         }
     }
@@ -115,7 +119,7 @@ fn fails(path: &str, error: &dyn std::fmt::Display) -> RunError {
 }
 
 impl Output<'_> {
-    /// What a listing of the place where the results go has: datasets there, and what killed builds left. The source's
+    /// What a listing of the place where the results go has: datasets and shards there, and what killed builds left. The source's
     /// own listing where the results go beside the cartridges.
     pub(super) fn look(&mut self, listed: &Tree) {
         if let Self::Commit(staged) = self {
@@ -124,6 +128,11 @@ impl Output<'_> {
                 .iter()
                 .filter_map(|(path, tree)| Some((path.clone(), (*tree)?)))
                 .collect();
+            let blob = |entry: &Entry| match entry.at {
+                At::Blob(id) => Some((entry.path.as_str().to_owned(), id)),
+                At::File(_) => None,
+            };
+            staged.shards = listed.shards.iter().filter_map(blob).collect();
         }
     }
 
@@ -246,6 +255,48 @@ impl Output<'_> {
             } else {
                 disk::remove_stale(path);
             }
+        }
+        Ok(())
+    }
+
+    /// Puts a shard of the index at its path. Whether it was missing or another before.
+    pub(super) fn shard(&self, path: &str, bytes: &[u8]) -> Result<bool, RunError> {
+        match self {
+            Self::Folder(root) => {
+                make_folders(root, path)?;
+                let at = join(root, path);
+                if disk::read(&at, bytes.len() as u64).is_ok_and(|found| found == bytes) {
+                    return Ok(false);
+                }
+                disk::replace(&at, bytes).map_err(|e| fails(path, &e))?;
+                // The folder may be new, and an index that outlives a power failure must not outlive its shards.
+                let above = disk::folder_of(disk::folder_of(&at));
+                disk::sync_folder(above).map_err(|e| fails(path, &e))?;
+                Ok(true)
+            }
+            Self::Commit(staged) => {
+                let id = staged.repo.blob_id(bytes).map_err(|e| fails(path, &e))?;
+                if staged.shards.get(path) == Some(&id) {
+                    return Ok(false);
+                }
+                staged.put(path, bytes).map(|()| true)
+            }
+        }
+    }
+
+    /// Removes a shard that no index names.
+    pub(super) fn remove_shard(&self, path: &str) -> Result<(), RunError> {
+        match self {
+            Self::Folder(root) => {
+                let at = join(root, path);
+                std::fs::remove_file(&at).map_err(|e| fails(path, &e))?;
+                // Git keeps no empty folders.
+                let publisher = disk::folder_of(&at);
+                if std::fs::remove_dir(publisher).is_ok() {
+                    let _ = std::fs::remove_dir(disk::folder_of(publisher));
+                }
+            }
+            Self::Commit(staged) => staged.edit(path, Edit::Remove),
         }
         Ok(())
     }

@@ -392,7 +392,8 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
         .map(|(at, _)| path.get(..at).unwrap_or_default())
 }
 
-fn make_folders(root: &Path, path: &str) -> Result<(), RunError> {
+/// Makes the folders above a path, none of which may be a link.
+pub(super) fn make_folders(root: &Path, path: &str) -> Result<(), RunError> {
     for folder in folders(path) {
         let at = root.join(folder);
         match std::fs::create_dir(&at) {

@@ -20,7 +20,7 @@ use super::past::{self, Range, Wrong};
 use super::publishers::{Known, refuse_strangers};
 use super::{RunError, pool};
 use crate::check::Place;
-use crate::discover::{self, At, Entry, INDEX, Tree, sidecar_of};
+use crate::discover::{self, At, Entry, INDEX, Tree, is_shard_path, sidecar_of};
 use crate::finding::{Family, Finding};
 use crate::git::{self, Bounds, Change, GitError, Mode, NewCommit, Repo};
 use crate::level::{ISSUER_KEYS_FILE, IssuerKeys};
@@ -815,18 +815,21 @@ impl Pushed<'_, '_> {
             head: self.head,
             commits: &self.commits,
         };
-        let mut blobs = BTreeSet::new();
+        // With a commit that has it, and so its shards.
+        let mut blobs = BTreeMap::new();
         if self.commits.len() > 1 {
-            range.each_change(bounds, |_, change| {
+            range.each_change(bounds, |commit, change| {
                 if let Some(leaf) = change.new.filter(|_| change.path == INDEX.as_bytes()) {
-                    blobs.insert(leaf.id);
+                    blobs.insert(leaf.id, commit.id);
                 }
                 Ok(())
             })?;
         }
-        for id in blobs {
+        for (id, commit) in blobs {
+            let source = Source::of_commit(&repo.objects, &commit, prefix)?;
             if let Ok(bytes) = repo.objects.blob(&id, super::INDEX_BYTES)
-                && let Ok(index) = publish::read(&bytes)
+                && let Ok(index) =
+                    publish::read_with(&bytes, &|path, most| source.named(path, most))
                 && allowed(&index.integrity.keyid)
             {
                 chain.insert(index.integrity.digest.to_string(), index.head);
@@ -970,9 +973,9 @@ fn read_index(source: &Source, cache: Option<&Cache>) -> Result<Option<IndexHead
     };
     let hash = Digest::of(&bytes);
     let head = if cache.is_some_and(|cache| cache.knows_index(&hash)) {
-        publish::read_known(&bytes)
+        publish::read_known(&bytes, &|path, most| source.named(path, most))
     } else {
-        publish::read(&bytes).map(|index| index.head)
+        publish::read_with(&bytes, &|path, most| source.named(path, most)).map(|index| index.head)
     };
     let head = head.map_err(|e| RunError::new(e.to_string()))?;
     if let Some(cache) = cache.filter(|_| head.well_formed) {
@@ -996,9 +999,10 @@ fn sort_in(change: &Change, changes: &mut Changes) {
         changes.policy.insert(name);
     }
     changes.ledger |= shown == LEDGER_FILE;
-    if shown == INDEX || sidecar_of(&shown).is_some() {
-        changes.generated.insert(shown.clone());
-        if shown != INDEX {
+    let of_dataset = sidecar_of(&shown).is_some();
+    if shown == INDEX || of_dataset || is_shard_path(&shown) {
+        changes.generated.insert(shown);
+        if of_dataset {
             return;
         }
     }

@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use super::{INDEX_BYTES, RunError, pool, sidecar};
 use crate::disk;
 use crate::model::{Coordinate, Digest, KeyId, RegistryPath, Timestamp};
-use crate::publish::{self, KeySource, Published, SignedIndex};
+use crate::publish::{self, KeySource, Published, Shard, SignedIndex};
 use crate::report::{ACCEPTED, REJECTED};
+use crate::source::Source;
 
 /// Bytes of an artifact that are read: more than any registry admits.
 const FILE_BYTES: u64 = 1 << 30;
@@ -41,6 +42,8 @@ pub struct IndexReport {
     pub file: PathBuf,
     /// The index, where its signature holds.
     pub index: Option<SignedIndex>,
+    /// Each shard that the index names, by publisher; what is listed in an absent one is not looked at.
+    pub shards: Vec<(Shard, Present)>,
     /// Each listed artifact, in the order of the index: cartridges, workflows, Agent Graphs.
     pub artifacts: Vec<(String, Present)>,
     /// Each listed Lance dataset, in the order of the index.
@@ -77,11 +80,14 @@ pub fn verify_index(
     let mut report = IndexReport {
         file: file.to_path_buf(),
         index: None,
+        shards: Vec::new(),
         artifacts: Vec::new(),
         datasets: Vec::new(),
         problems: Vec::new(),
     };
-    let index = match publish::read(&bytes) {
+    let root = file.parent().unwrap_or(Path::new(""));
+    let beside = Source::Folder(root.to_path_buf());
+    let index = match publish::read_at_hand(&bytes, &|path, most| beside.named(path, most)) {
         Ok(index) => index,
         Err(e) => {
             report.problems.push(e.to_string());
@@ -126,7 +132,13 @@ pub fn verify_index(
     if let Some(expires) = signing.expires.as_ref().filter(|e| e.is_before(now)) {
         problems.push(format!("it expired at {expires}"));
     }
-    let root = file.parent().unwrap_or(Path::new(""));
+    let shards = index.shards.iter().flatten().cloned();
+    report.shards = shards
+        .map(|shard| match index.absent.contains(&shard.publisher) {
+            true => (shard, Present::Absent),
+            false => (shard, Present::Verified),
+        })
+        .collect();
     let looked: Vec<Looked> = pool(jobs)?.install(|| {
         index
             .published

@@ -24,7 +24,7 @@ const CONTINUITY: &str = "history-publisher-key";
 /// Every key, by section. `[rules]` is open: its keys are the rules' codes.
 pub(super) const KNOWN: &[(&str, &[&str])] = &[
     ("branches", &["guarded"]),
-    ("index", &["keys", "expires_days"]),
+    ("index", &["keys", "expires_days", "shards"]),
     ("levels", &["issuer_keys_sha256"]),
     (
         "limits",
@@ -128,6 +128,8 @@ pub struct Policy {
     pub index_keys: Vec<KeyId>,
     /// `[index] expires_days`
     pub index_expires_days: Option<u32>,
+    /// `[index] shards`: one file for each publisher, named by a signed root, in place of one file of all.
+    pub index_shards: bool,
     /// `[levels] issuer_keys_sha256`: the digest of issuer-keys.json.
     pub issuer_keys: Option<Digest>,
     /// `[sidecars] enabled`: a Lance dataset beside each cartridge with memory.
@@ -150,6 +152,7 @@ impl Default for Policy {
             waivers: Vec::new(),
             index_keys: Vec::new(),
             index_expires_days: None,
+            index_shards: false,
             issuer_keys: None,
             sidecars_enabled: true,
             sidecars_registry: false,
@@ -264,6 +267,7 @@ impl Reader<'_> {
                 let days = self.integer(&dotted, value, 1..=3650)?;
                 policy.index_expires_days = u32::try_from(days).ok();
             }
+            ("index", "shards") => policy.index_shards = self.boolean(&dotted, value)?,
             ("levels", "issuer_keys_sha256") => {
                 policy.issuer_keys = Some(self.checked(&dotted, value)?);
             }

@@ -87,9 +87,22 @@ impl Content {
         heads(&self.cartridges, &self.workflows, &self.agent_graphs)
     }
 
-    /// SHA-256 of the canonical content.
+    /// SHA-256 of the canonical content, made entry by entry.
     pub fn digest(&self) -> Digest {
-        Digest::of(&json::canonical_of(self))
+        let count = |number: usize| json::canonical_of(&number);
+        json::object_digest(|o| {
+            o.member("agentGraphCount", &count(self.agent_graph_count));
+            o.list("agentGraphs", self.agent_graphs.iter().map(canonical_item));
+            o.member("artifactCount", &count(self.artifact_count));
+            o.list("cartridges", self.cartridges.iter().map(canonical_item));
+            o.member("count", &count(self.count));
+            o.member("generatedAt", &json::canonical_of(&self.generated_at));
+            o.member("schemaVersion", &json::canonical_of(&self.schema_version));
+            o.member("templateCount", &count(self.template_count));
+            o.list("templates", self.templates.iter().map(canonical_item));
+            o.member("workflowCount", &count(self.workflow_count));
+            o.list("workflows", self.workflows.iter().map(canonical_item));
+        })
     }
 
     /// How many artifacts it lists.
@@ -101,6 +114,14 @@ impl Content {
             agent_graphs: self.agent_graph_count,
             templates: self.template_count,
         }
+    }
+}
+
+/// The canonical form of one entry.
+fn canonical_item(entry: &impl Serialize) -> Vec<u8> {
+    match serde_json::to_value(entry) {
+        Ok(value) => json::canonical(&value),
+        Err(_) => json::canonical_of(entry),
     }
 }
 
@@ -122,9 +143,9 @@ pub fn array(kind: ArtifactType) -> &'static str {
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct Whole<'a, C> {
     #[serde(flatten)]
-    content: &'a Content,
+    content: &'a C,
     integrity: &'a Integrity,
 }
 
@@ -132,8 +153,83 @@ struct Whole<'a> {
 ///
 /// # Errors
 /// None in practice: every member has a JSON form.
-pub fn render(content: &Content, integrity: &Integrity) -> Result<Vec<u8>, serde_json::Error> {
-    let mut bytes = serde_json::to_vec_pretty(&Whole { content, integrity })?;
+pub fn render(
+    content: &impl Serialize,
+    integrity: &Integrity,
+) -> Result<Vec<u8>, serde_json::Error> {
+    pretty(&Whole { content, integrity })
+}
+
+/// A file's bytes: two spaces, final newline.
+pub(super) fn pretty(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Values of every kind, with names that sort otherwise in UTF-16 than in UTF-8, and all sorts of numbers.
+    fn json() -> impl Strategy<Value = Json> {
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::from),
+            any::<i64>().prop_map(Json::from),
+            any::<u64>().prop_map(Json::from),
+            any::<f64>().prop_map(Json::from),
+            ".*".prop_map(Json::from),
+        ];
+        leaf.prop_recursive(3, 24, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Json::from),
+                prop::collection::btree_map("[a-c\u{e000}\u{10000}\"\\\\]{0,3}", inner, 0..6)
+                    .prop_map(|members| Json::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn document(text: &str, own: &Json, kind: &str) -> DocumentEntry {
+        let digest = format!("sha256:{}", "a".repeat(64));
+        serde_json::from_value(serde_json::json!({
+            "path": format!("{kind}/a.b/c/1.0.0"), "id": "c", "version": "1.0.0", "name": text, "description": text,
+            "license": "MIT", "tags": [text], "publisher": "a.b", "trust": "portable", "trustStatus": "warning",
+            "digest": digest, "own": own, "publishable": true, "signed": true,
+            "registryStatus": {
+                "status": "active", "reason": text, "recordedAt": null, "successor": own, "advisory": null,
+            },
+            "latest": true, "keyid": format!("ed25519:{}", "b".repeat(64)),
+            "signedAt": "2026-07-19T08:54:36.000Z", "sha256": digest,
+        }))
+        .unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn the_digest_is_that_of_the_whole_text(
+            texts in prop::collection::vec((".*", json()), 0..4),
+            time in ".*",
+        ) {
+            let all = |kind: &str| texts.iter().map(|(t, own)| document(t, own, kind)).collect();
+            let entries = Entries {
+                workflows: all("cals"),
+                agent_graphs: all("graphs"),
+                ..Entries::default()
+            };
+            let content = Content::new(time, entries, Vec::new());
+            let whole = Digest::of(&json::canonical_of(&content));
+            prop_assert_eq!(content.digest(), whole);
+            let value = serde_json::to_value(&content).unwrap();
+            prop_assert_eq!(json::canonical_digest(&value), whole);
+        }
+
+        #[test]
+        fn the_digest_of_any_value_is_that_of_its_canonical_form(value in json()) {
+            prop_assert_eq!(json::canonical_digest(&value), Digest::of(&json::canonical(&value)));
+        }
+    }
 }

@@ -10,10 +10,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::index::{Content, Counts, INDEX_VERSION, array, entries};
+use std::collections::BTreeSet;
+
+use super::index::{Content, Counts, INDEX_VERSION, array, entries, pretty};
+use super::shard::{self, Further, ROOT_VERSION, Shard};
 use crate::attest::{self, Envelope, PAYLOAD_TYPE, PrivateKey, PublicKey, Statement, Subject};
+use crate::disk::ReadError;
 use crate::model::{ArtifactType, Digest, Json, KeyId, Timestamp, json as strict, shorten};
-use crate::schema::REGISTRY_INDEX;
+use crate::schema::{REGISTRY_INDEX, REGISTRY_INDEX_ROOT, Schema};
 
 /// The predicate type of an index's statement.
 pub const PREDICATE_TYPE: &str = "https://acx.dev/attestation/registry-index/v1";
@@ -112,7 +116,16 @@ pub struct Signing {
 
 /// Signs the content.
 pub fn sign(content: &Content, signing: &Signing, key: &PrivateKey) -> Integrity {
-    let digest = content.digest();
+    sign_digest(content.digest(), content.counts(), signing, key)
+}
+
+/// Signs the content, or the root, of this digest.
+pub(super) fn sign_digest(
+    digest: Digest,
+    counts: Counts,
+    signing: &Signing,
+    key: &PrivateKey,
+) -> Integrity {
     let predicate = Predicate {
         registry_id: signing.registry_id.clone(),
         index_digest: digest,
@@ -120,7 +133,7 @@ pub fn sign(content: &Content, signing: &Signing, key: &PrivateKey) -> Integrity
         previous_digest: signing.previous_digest,
         signed_at: signing.signed_at.clone(),
         expires: signing.expires.clone(),
-        counts: content.counts(),
+        counts,
         retired: signing.retired.clone(),
     };
     let subject = Subject {
@@ -147,7 +160,7 @@ fn subject_name(registry_id: &str) -> String {
 /// to say: anyone can sign.
 #[derive(Debug, Clone)]
 pub struct SignedIndex {
-    /// Everything but `integrity`.
+    /// Everything but `integrity`, in the form of an index in one file.
     pub content: Json,
     /// What is known of it besides.
     pub head: IndexHead,
@@ -164,7 +177,11 @@ pub struct IndexHead {
     pub signing: Signing,
     /// The artifacts that it lists.
     pub published: Vec<Published>,
-    /// The file is in the form in which this tool writes it, byte for byte.
+    /// The shards that it names; none where one file holds all.
+    pub shards: Option<Vec<Shard>>,
+    /// The publishers whose shard was not at hand: what it lists of them is not known.
+    pub absent: BTreeSet<String>,
+    /// The file and its shards are in the form in which this tool writes them, byte for byte.
     pub well_formed: bool,
 }
 
@@ -185,6 +202,13 @@ pub enum IndexError {
     Unsigned,
     /// The signature does not hold.
     Invalid(String),
+    /// A shard is missing, or not what the signed root says.
+    Shard {
+        /// Its path in the registry.
+        path: String,
+        /// What was expected and found.
+        message: String,
+    },
 }
 
 impl std::fmt::Display for IndexError {
@@ -193,23 +217,50 @@ impl std::fmt::Display for IndexError {
             Self::Malformed(what) => write!(f, "not a registry index: {what}"),
             Self::Unsigned => f.write_str("the index is not signed: it has no `integrity`"),
             Self::Invalid(what) => write!(f, "the index's signature does not hold: {what}"),
+            Self::Shard { path, message } => write!(f, "{path}: {message}"),
         }
     }
 }
 
 impl std::error::Error for IndexError {}
 
-/// Reads an index and verifies its signature under the key that stands in it.
+/// Reads an index of one file and verifies its signature under the key that stands in it.
 ///
 /// # Errors
-/// [`IndexError`]; nothing of a file that fails is given out.
+/// [`IndexError`]; nothing of a file that fails is given out. A root fails by its first shard.
 pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
+    read_with(bytes, &|_, _| {
+        Err(ReadError::Io(std::io::ErrorKind::NotFound.into()))
+    })
+}
+
+/// Reads an index of either form, all of it; `further` gives its shards.
+///
+/// # Errors
+/// [`IndexError`]; nothing of an index that fails is given out.
+pub fn read_with(bytes: &[u8], further: Further<'_>) -> Result<SignedIndex, IndexError> {
+    let index = read_at_hand(bytes, further)?;
+    match absent(&index.head) {
+        None => Ok(index),
+        Some(shard) => Err(shard.missing()),
+    }
+}
+
+/// The first shard that was not at hand.
+fn absent(head: &IndexHead) -> Option<&Shard> {
+    let mut shards = head.shards.iter().flatten();
+    shards.find(|shard| head.absent.contains(&shard.publisher))
+}
+
+/// As [`read_with`], but a shard may be absent; [`IndexHead::absent`] tells which.
+///
+/// # Errors
+/// As [`read_with`], but for what is not at hand.
+pub fn read_at_hand(bytes: &[u8], further: Further<'_>) -> Result<SignedIndex, IndexError> {
     let malformed = |what: String| IndexError::Malformed(what);
     let invalid = |what: String| IndexError::Invalid(what);
     let whole = strict::parse(bytes).map_err(|e| malformed(e.to_string()))?;
-    let mut pretty = serde_json::to_vec_pretty(&whole).map_err(|e| malformed(e.to_string()))?;
-    pretty.push(b'\n');
-    let well_formed = pretty == bytes;
+    let well_formed = pretty(&whole).is_ok_and(|text| text == bytes);
     let version = whole
         .get("schemaVersion")
         .and_then(Json::as_str)
@@ -217,12 +268,16 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
     let Json::Object(mut content) = whole else {
         return Err(malformed("expected an object".into()));
     };
-    if version.as_deref() != Some(INDEX_VERSION) {
-        let found = version.map_or_else(|| "nothing".to_owned(), |v| format!("{:?}", shorten(&v)));
-        return Err(malformed(format!(
-            "/schemaVersion: expected {INDEX_VERSION:?}, found {found}"
-        )));
-    }
+    let (schema, sharded) = match version.as_deref() {
+        Some(INDEX_VERSION) => (&REGISTRY_INDEX, false),
+        Some(ROOT_VERSION) => (&REGISTRY_INDEX_ROOT, true),
+        other => {
+            let found = other.map_or_else(|| "nothing".to_owned(), |v| format!("{:?}", shorten(v)));
+            return Err(malformed(format!(
+                "/schemaVersion: expected {INDEX_VERSION:?} or {ROOT_VERSION:?}, found {found}"
+            )));
+        }
+    };
     let as_found = content
         .shift_remove("integrity")
         .ok_or(IndexError::Unsigned)?;
@@ -230,7 +285,7 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
         .map_err(|e| malformed(format!("/integrity: {}", shorten(&e.to_string()))))?;
     let mut content = Json::Object(content);
 
-    let digest = Digest::of(&strict::canonical(&content));
+    let digest = strict::canonical_digest(&content);
     if digest != integrity.digest {
         return Err(invalid(format!(
             "expected the digest {}, found {digest} in the content",
@@ -240,7 +295,7 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
     let (key, statement, predicate, spelled) = signature(&mut integrity)?;
     let well_formed = well_formed && spelled;
     // Only now is the rest worth a look: it is what the key signed.
-    conforms(&mut content, as_found)?;
+    conforms(schema, &mut content, as_found)?;
     let counts: Counts =
         counts(&content).ok_or_else(|| malformed("a count is missing or no number".into()))?;
     let agrees = [
@@ -260,6 +315,16 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
             "{what} of the signed statement is not the index's"
         )));
     }
+    let mut absent = BTreeSet::new();
+    let (mut shards, mut well_formed) = (None, well_formed);
+    if sharded {
+        let named = shard::named(&content)?;
+        let assembled = shard::assemble(&content, &named, further)?;
+        well_formed &= assembled.well_formed;
+        content = assembled.content;
+        absent = assembled.absent;
+        shards = Some(named);
+    }
     let published = published(&content).ok_or_else(|| {
         malformed("an entry without path, digest, sha256, keyid or memories".into())
     })?;
@@ -270,24 +335,32 @@ pub fn read(bytes: &[u8]) -> Result<SignedIndex, IndexError> {
             key,
             signing: predicate.into(),
             published,
+            shards,
+            absent,
             well_formed,
         },
     })
 }
 
 /// Reads an index that [`read`] has accepted before and found in the form in which it is written, which the caller
-/// knows by the file's hash. The signature is verified again; what it covers is not hashed again.
+/// knows by the file's hash. The signature is verified again; what it covers is not hashed again, but for shards, which
+/// are files of their own.
 ///
 /// # Errors
-/// As [`read`].
-pub fn read_known(bytes: &[u8]) -> Result<IndexHead, IndexError> {
+/// As [`read_with`].
+pub fn read_known(bytes: &[u8], further: Further<'_>) -> Result<IndexHead, IndexError> {
+    /// An index, a root or a shard.
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Known {
+        #[serde(default)]
         cartridges: Vec<Entry>,
+        #[serde(default)]
         workflows: Vec<Entry>,
+        #[serde(default)]
         agent_graphs: Vec<Entry>,
-        integrity: Integrity,
+        shards: Option<Vec<Shard>>,
+        integrity: Option<Integrity>,
     }
     #[derive(Deserialize)]
     struct Entry {
@@ -301,10 +374,20 @@ pub fn read_known(bytes: &[u8]) -> Result<IndexHead, IndexError> {
     struct Memories {
         digest: Digest,
     }
-    let known: Known = serde_json::from_slice(bytes)
-        .map_err(|e| IndexError::Malformed(shorten(&e.to_string())))?;
-    let mut integrity = known.integrity;
+    let parse = |bytes: &[u8]| {
+        serde_json::from_slice::<Known>(bytes)
+            .map_err(|e| IndexError::Malformed(shorten(&e.to_string())))
+    };
+    let mut known = parse(bytes)?;
+    let mut integrity = known.integrity.take().ok_or(IndexError::Unsigned)?;
     let (key, _, predicate, _) = signature(&mut integrity)?;
+    for shard in known.shards.iter().flatten() {
+        let bytes = shard.fetch(further)?.ok_or_else(|| shard.missing())?;
+        let more = parse(&bytes)?;
+        known.cartridges.extend(more.cartridges);
+        known.workflows.extend(more.workflows);
+        known.agent_graphs.extend(more.agent_graphs);
+    }
     let entries = [known.cartridges, known.workflows, known.agent_graphs];
     let published = entries.into_iter().flatten().map(|entry| Published {
         path: entry.path,
@@ -318,6 +401,8 @@ pub fn read_known(bytes: &[u8]) -> Result<IndexHead, IndexError> {
         key,
         signing: predicate.into(),
         published: published.collect(),
+        shards: known.shards,
+        absent: BTreeSet::new(),
         well_formed: true,
     })
 }
@@ -366,12 +451,12 @@ fn signature(
 }
 
 /// The whole file against its schema.
-fn conforms(content: &mut Json, integrity: Json) -> Result<(), IndexError> {
+fn conforms(schema: &Schema, content: &mut Json, integrity: Json) -> Result<(), IndexError> {
     let Some(members) = content.as_object_mut() else {
         return Ok(());
     };
     members.insert("integrity".to_owned(), integrity);
-    let defect = REGISTRY_INDEX.defect(content);
+    let defect = schema.defect(content);
     if let Some(members) = content.as_object_mut() {
         members.shift_remove("integrity");
     }
@@ -519,7 +604,7 @@ mod tests {
         for (refused, message) in [
             (
                 refused(|i| i["schemaVersion"] = json!("acx.registry-index/2")),
-                "/schemaVersion: expected \"acx.registry-index/1\", found \"acx.registry-index/2\"",
+                "/schemaVersion: expected \"acx.registry-index/1\" or \"acx.registry-index-root/1\", found \"acx.registry-index/2\"",
             ),
             (refused(|i| *i = json!([])), "expected an object"),
             (

@@ -117,9 +117,14 @@ impl Site {
     /// The site of an index whose signature holds, and of where the key comes from that the signer was held against.
     ///
     /// # Errors
-    /// [`SiteError`] for an index that no build writes: a coordinate listed twice, or a path that is not its
+    /// [`SiteError`] for an index with a shard that is not at hand, and one that no build writes: a coordinate listed twice, or a path that is not its
     /// coordinate's.
     pub fn new(index: &SignedIndex, source: KeySource) -> Result<Self, SiteError> {
+        if let Some(publisher) = index.absent.first() {
+            return Err(SiteError(format!(
+                "expected all of its shards, found none of {publisher}; fetch it first"
+            )));
+        }
         let content = Content::deserialize(&index.content).map_err(|e| SiteError(e.to_string()))?;
         Self::of(content, &index.head, source)
     }

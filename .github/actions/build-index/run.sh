@@ -34,12 +34,15 @@ generated_files_are_untouched() {
   # Where a function's result is asked for, bash does not stop in it by itself.
   since=$(git -C "$REGISTRY" merge-base "$base" HEAD) || fail "The base and HEAD have no history in common."
   list=$(mktemp "$RUNNER_TEMP/acx-generated.XXXXXX") || fail "There is no place for temporary files."
-  for spec in index.json registry/index.json '*.lance'; do
+  for spec in index.json registry/index.json 'index/*/*.json' 'registry/index/*/*.json' '*.lance'; do
     patterns=(":(glob)$spec")
-    if [ "$spec" = '*.lance' ]; then
-      patterns=(':(glob)**/*.lance' ':(glob)**/*.lance/**')
-      spec="'*.lance' '*.lance/*'"
-    fi
+    case "$spec" in
+      '*.lance')
+        patterns=(':(glob)**/*.lance' ':(glob)**/*.lance/**')
+        spec="'*.lance' '*.lance/*'"
+        ;;
+      *'*'*) spec="'$spec'" ;;
+    esac
     git -C "$REGISTRY" diff -z --name-only --no-renames --relative "$since" HEAD -- "${patterns[@]}" >"$list" ||
       fail "git cannot compare HEAD with the base."
     [ -s "$list" ] || continue
@@ -54,7 +57,7 @@ generated_files_are_untouched() {
   if git -C "$REGISTRY" rev-parse --verify --quiet 'HEAD^2' >/dev/null; then head='HEAD^2'; fi
   since=$(git -C "$REGISTRY" merge-base "$base" "$head") || since=$base
   printf '%s\n' \
-    "$count generated files are changed. The registry writes index.json and the .lance folders itself, after a merge." \
+    "$count generated files are changed. The registry writes index.json, its shards and the .lance folders itself, after a merge." \
     "Put them back as they were, in the registry's folder of your branch:" \
     "" \
     "  git restore --source=$since --staged --worktree -- ${specs[*]}" \

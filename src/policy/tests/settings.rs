@@ -18,6 +18,7 @@ fn an_empty_policy_is_the_default() {
     assert_eq!(policy.limits, Limits::default());
     assert!(policy.sidecars_enabled);
     assert!(!policy.sidecars_registry);
+    assert!(!policy.index_shards);
     assert_eq!(parse("[limits]\n[rules]\n[index]\n").unwrap(), policy);
 }
 
@@ -25,7 +26,7 @@ fn an_empty_policy_is_the_default() {
 fn a_full_policy() {
     let text = format!(
         r#"
-index = {{ keys = ["{KEY}"], expires_days = 3650 }}
+index = {{ keys = ["{KEY}"], expires_days = 3650, shards = true }}
 sidecars.enabled = false
 sidecars.registry = true
 [registry]
@@ -81,6 +82,7 @@ expires = 2028-02-29
     assert_eq!(effective, [error, None, error, error]);
     assert_eq!(policy.index_keys[0].as_str(), KEY);
     assert_eq!(policy.index_expires_days, Some(3650));
+    assert!(policy.index_shards);
     assert!(!policy.sidecars_enabled && policy.sidecars_registry);
     assert_eq!(policy.waivers[0].code, "memory-fingerprint");
     assert_eq!(policy.waivers[1].expires, "2028-02-29");
