@@ -264,12 +264,10 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         save(cache.as_ref(), global);
         disk::replace_unsynced(file, &part.bytes)
             .map_err(|e| Failure(format!("{}: {e}", file.display())))?;
-        if !global.quiet {
-            output::error(&format!(
-                "part {} of {}: {} files, {} of them left to the join\n",
-                share.part, share.of, part.files, part.left
-            ));
-        }
+        output::print(&format!(
+            "part {} of {}: {} files, {} of them left to the join\n",
+            share.part, share.of, part.files, part.left
+        ));
         return Ok(ACCEPTED);
     }
     let _lock = match (&output, mode) {
