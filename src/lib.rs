@@ -1,5 +1,5 @@
-//! The gate of a git registry of `.acx` cartridges: it judges every cartridge of a registry, leaves out what fails, and
-//! writes a signed `index.json` and a Lance dataset beside each cartridge with memory.
+//! The gate of a git registry of `.acx` cartridges, workflows and Agent Graphs: it judges every one of a registry, leaves
+//! out what fails, and writes a signed `index.json` and a Lance dataset beside each cartridge with memory.
 //!
 //! ```text
 //!              acx-registry.toml, trust-registry.json, status.json
@@ -14,9 +14,9 @@
 //! Data moves to the right; nothing reaches back. `lance` turns projected rows into a dataset's bytes, `attest`
 //! makes and verifies every signature, `model` holds the small checked types, `author` makes cartridges and strips
 //! them on the same container and checks, `pipeline` wires the stages. `source` reads a registry's files from a folder
-//! or, through `git`, from a commit. `document` judges and signs workflows and Agent Graphs; `level` weighs level
-//! credentials by their issuers' keys; `site` shows an index as web pages. The library neither prints nor exits nor reads
-//! the clock or the environment: time, keys and settings come in as arguments.
+//! or, through `git`, from a commit. `document` is to workflows and Agent Graphs what `container`, `check` and `verdict`
+//! are to cartridges; `level` weighs level credentials by their issuers' keys; `site` shows an index as web pages. The
+//! library neither prints nor exits nor reads the clock or the environment: time, keys and settings come in as arguments.
 
 pub mod attest;
 pub mod author;

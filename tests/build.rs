@@ -26,6 +26,7 @@ use support::registry::{
     INDEX_SEED, Output, SEPTEMBER, TempRegistry, TrustKey, artifact, ledger_entry, listed,
     predicate, rejected_codes, warning_codes,
 };
+use support::signed::workflow;
 
 const FINE: &str = "cartridges/io.github.acme/fine/1.0.0/cartridge.acx";
 
@@ -39,7 +40,7 @@ fn with_fine() -> TempRegistry {
     registry
 }
 
-/// Twelve cartridges of three publishers, with everything that a registry can have.
+/// Twelve cartridges of three publishers and a workflow, with everything that a registry can have.
 fn whole() -> TempRegistry {
     let registry = TempRegistry::new();
     for publisher in ["io.github.acme", "com.example", "io.github.beta"] {
@@ -54,6 +55,7 @@ fn whole() -> TempRegistry {
     let mut superseded = ledger_entry(&old, "superseded");
     superseded["successor"] = artifact(&new);
     let beta = Builder::valid("io.github.beta", "zeta-smith", "1.10.0");
+    let nightly = workflow("io.github.acme", "nightly", "1.0.0", PUBLISHER_SEED);
     registry
         .policy("[registry]\nid = \"com.example.registry\"\n[index]\nexpires_days = 30\n")
         .trust(&[TrustKey::active(
@@ -66,7 +68,7 @@ fn whole() -> TempRegistry {
             r#"{"name":"Starter","packageVersion":"2.0.0"}"#,
         )
         .put("templates/starter-agent/docs/README.md", "Start here.\n")
-        .put("cals/io.github.acme/nightly/1.0.0.cal.json", "{}")
+        .put(&nightly.path(), nightly.bytes())
         .put("README.md", "# A registry\n");
     registry
 }
@@ -114,7 +116,7 @@ fn the_same_tree_gives_the_same_bytes_whatever_the_threads_and_the_folder() {
         })
         .collect();
     assert_eq!(found, in_order);
-    assert_eq!(index["artifactCount"], 13);
+    assert_eq!(index["artifactCount"], 14);
     assert_eq!(index["templateCount"], 1);
     assert_eq!(index["integrity"]["signedAt"], "2026-09-01T00:00:00.000Z");
     assert_eq!(predicate(&index)["expires"], "2026-10-01T00:00:00.000Z");
@@ -630,16 +632,9 @@ fn no_registry_is_no_empty_registry() {
 }
 
 #[test]
-fn workflows_and_graphs_are_counted_and_templates_listed() {
+fn templates_are_listed() {
     let registry = with_fine();
-    for n in 1..=3 {
-        registry.put(
-            &format!("cals/io.github.acme/nightly/1.0.{n}.cal.json"),
-            "{}",
-        );
-    }
     registry
-        .put("graphs/io.github.acme/team/1.0.0.agent-graph.json", "{}")
         .put("graphs/README.md", "no graph")
         .put(
             "templates/good/manifest.json",
@@ -657,24 +652,9 @@ fn workflows_and_graphs_are_counted_and_templates_listed() {
     assert_eq!(
         warning_codes(&report),
         [
-            pair("registry-not-indexed", "cals"),
-            pair("registry-not-indexed", "graphs"),
             pair("registry-template", "templates/broken/manifest.json"),
             pair("registry-template", "templates/none/manifest.json"),
         ]
-    );
-    let warnings = report["warnings"].as_array().unwrap();
-    assert!(
-        warnings[0]["message"]
-            .as_str()
-            .unwrap()
-            .starts_with("3 workflows")
-    );
-    assert!(
-        warnings[1]["message"]
-            .as_str()
-            .unwrap()
-            .starts_with("1 Agent Graphs")
     );
     let index = registry.index().unwrap();
     assert_eq!(

@@ -282,7 +282,10 @@ fn build_index_prints_what_it_did() {
     finding(&report["warnings"][0], "warning");
     assert_eq!(
         report["counts"],
-        json!({"cartridges": 3, "accepted": 2, "rejected": 1, "unverifiable": 0, "warnings": 1, "templates": 0})
+        json!({
+            "cartridges": 3, "workflows": 0, "agentGraphs": 0, "accepted": 2, "rejected": 1, "unverifiable": 0,
+            "warnings": 1, "templates": 0,
+        })
     );
 }
 

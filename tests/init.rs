@@ -134,6 +134,7 @@ fn workflows_are_written_where_the_tool_is_named_and_nowhere_else() {
         ".github/workflows/audit.yml",
         ".github/workflows/publish.yml",
         ".github/workflows/pull-request.yml",
+        ".github/workflows/rebuild.yml",
     ];
     let sha = "0123456789abcdef0123456789abcdef01234567";
     let tool = format!("some-one/acx-registry@{sha}");

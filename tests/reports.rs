@@ -635,7 +635,7 @@ fn a_terminal_gets_colours_its_own_width_and_a_bar() {
     let registry = mixed();
     let text = on_a_terminal(&registry, 60, "X=1", "");
     assert!(text.contains("\u{1b}[1;31mREJECT"), "{text}");
-    assert!(text.contains("/2 cartridges"), "{text}");
+    assert!(text.contains("/2 artifacts"), "{text}");
     for line in text.lines().filter(|line| line.contains("fix:")) {
         let shown = line.replace("\u{1b}[36m", "").replace("\u{1b}[0m", "");
         assert!(shown.trim_end().chars().count() <= 60, "{line}");

@@ -303,6 +303,8 @@ struct Runner<'a> {
     meanwhile: Option<&'a dyn Fn()>,
     folder: PathBuf,
     inputs: BTreeMap<String, String>,
+    /// The job's place in its matrix, and its value there.
+    share: Option<(usize, String)>,
 }
 
 impl<'a> Runner<'a> {
@@ -332,6 +334,7 @@ impl<'a> Runner<'a> {
             meanwhile: None,
             folder,
             inputs: BTreeMap::new(),
+            share: None,
         }
     }
 
@@ -357,6 +360,8 @@ impl<'a> Runner<'a> {
                 assert_ne!(self.event.name, "pull_request", "a fork's gets no secret");
                 self.hub.key.clone()
             }
+            "matrix.share" => self.share.as_ref().unwrap().1.clone(),
+            "strategy.job-index" => self.share.as_ref().unwrap().0.to_string(),
             "vars.ACX_INDEX_KEYID" => self.keyid.clone(),
             other => panic!("unknown expression: {other}"),
         }
@@ -410,7 +415,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs the only job of a workflow of the registry, as the event's commit has it; none where it is skipped.
-    fn run(mut self, workflow: &str) -> Option<Job> {
+    fn run(self, workflow: &str) -> Option<Job> {
+        self.run_job(workflow, None)
+    }
+
+    /// As [`Runner::run`], one of several jobs.
+    fn run_job(mut self, workflow: &str, name: Option<&str>) -> Option<Job> {
         let server = self.hub.server();
         let path = format!(".github/workflows/{workflow}");
         let text = String::from_utf8(server.show(&self.event.sha, &path)).unwrap();
@@ -421,8 +431,14 @@ impl<'a> Runner<'a> {
             self.event.name
         );
         let jobs = workflow["jobs"].as_object().unwrap();
-        assert_eq!(jobs.len(), 1);
-        let job = jobs.values().next().unwrap();
+        assert!(name.is_some() || jobs.len() == 1);
+        let job = match name {
+            Some(name) => &jobs[name],
+            None => jobs.values().next().unwrap(),
+        };
+        if let Some((at, share)) = &self.share {
+            assert_eq!(job["strategy"]["matrix"]["share"][at], share.as_str());
+        }
         if !self.holds(&job["if"], true) {
             return None;
         }
@@ -485,6 +501,28 @@ impl<'a> Runner<'a> {
                     meanwhile();
                 }
             }
+            "actions/upload-artifact" => {
+                let kept = self.hub.lab.at("artifacts").join(&with["name"]);
+                fs::create_dir_all(&kept).unwrap();
+                let file = Path::new(&with["path"]);
+                fs::copy(file, kept.join(file.file_name().unwrap())).unwrap();
+                played(0);
+            }
+            "actions/download-artifact" => {
+                let (pattern, to) = (with["pattern"].strip_suffix('*').unwrap(), &with["path"]);
+                assert_eq!(with["merge-multiple"], "true");
+                fs::create_dir(to).unwrap();
+                for artifact in fs::read_dir(self.hub.lab.at("artifacts")).unwrap() {
+                    let artifact = artifact.unwrap();
+                    if artifact.file_name().to_str().unwrap().starts_with(pattern) {
+                        for file in fs::read_dir(artifact.path()).unwrap() {
+                            let file = file.unwrap();
+                            fs::copy(file.path(), Path::new(to).join(file.file_name())).unwrap();
+                        }
+                    }
+                }
+                played(0);
+            }
             "github/codeql-action/upload-sarif" => {
                 let sarif: Value =
                     serde_json::from_slice(&fs::read(&with["sarif_file"]).unwrap()).unwrap();
@@ -534,7 +572,7 @@ impl<'a> Runner<'a> {
             // Where acx could not do its work, there is nothing to tell.
             let failed = done.steps.last().unwrap().status == Some(2);
             assert!(
-                failed || done.outputs.contains_key(name),
+                failed || self.share.is_some() || done.outputs.contains_key(name),
                 "{name}: {done:#?}"
             );
         }
@@ -977,6 +1015,41 @@ fn a_push_publishes() {
     assert_eq!(hub.server().git(&["rev-parse", TRUNK]), tip);
 }
 
+#[test]
+fn a_rebuild_runs_on_several_runners() {
+    let hub = Hub::new();
+    let new: Vec<Builder> = (1..4)
+        .map(|n| cartridge("tool", &format!("1.{n}.0")))
+        .collect();
+    let pushed = hub.publish("publisher", &new);
+    let event = on_branch("workflow_dispatch", TRUNK, &pushed);
+    for at in 0..4 {
+        let mut runner = Runner::new(&hub, &event);
+        runner.share = Some((at, format!("{}/4", at + 1)));
+        let job = runner.run_job("rebuild.yml", Some("judge")).unwrap();
+        assert!(job.ok, "{job:#?}");
+    }
+    let job = Runner::new(&hub, &event)
+        .run_job("rebuild.yml", Some("publish"))
+        .unwrap();
+    assert!(job.ok, "{job:#?}");
+    assert_eq!(job.outputs["accepted"], "4");
+    let paths = [
+        place("base", "1.0.0"),
+        place("tool", "1.3.0"),
+        place("tool", "1.2.0"),
+        place("tool", "1.1.0"),
+    ];
+    hub.verified("consumer", &paths);
+    // Without one of the parts, nothing is published.
+    fs::remove_dir_all(hub.lab.at("artifacts").join("part-2")).unwrap();
+    let job = Runner::new(&hub, &event)
+        .run_job("rebuild.yml", Some("publish"))
+        .unwrap();
+    assert_eq!(job.step("Run acx").status, Some(2));
+    assert!(job.log().contains("these are missing: 3"), "{job:#?}");
+}
+
 fn support_base64(text: &str) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(text)
@@ -1108,6 +1181,14 @@ fn the_action_refuses_inputs_that_it_does_not_know() {
         (&[("BASE", "--all")], "input base names no commit"),
         (&[("PUSH", "origin")], "input push"),
         (&[("MODE", "build"), ("BASE", "HEAD")], "input base belongs"),
+        (&[("MODE", "share")], "needs the inputs share and part"),
+        (&[("MODE", "share"), ("PUSH", "x")], "belong to other modes"),
+        (&[("SHARE", "1/2")], "belong to the mode share"),
+        (&[("PARTS", "x")], "belongs to the mode build"),
+        (
+            &[("MODE", "build"), ("PARTS", "no"), ("ACX_INDEX_KEY", "x")],
+            "holds no parts",
+        ),
     ] {
         let mut job = empty(&runner);
         runner.script(
@@ -1538,9 +1619,12 @@ fn every_action_is_pinned_and_every_job_bounded() {
 fn each_workflow_may_do_what_it_must_and_no_more() {
     let permissions = |name: &str| {
         let value = yaml(&project("registry-template/.github/workflows").join(name));
-        let jobs = value["jobs"].as_object().unwrap();
-        assert_eq!(jobs.len(), 1);
-        jobs.values().next().unwrap()["permissions"].clone()
+        let jobs = value["jobs"].as_object().unwrap().values();
+        let each: Vec<Value> = jobs.map(|job| job["permissions"].clone()).collect();
+        match each.as_slice() {
+            [one] => one.clone(),
+            _ => each.into(),
+        }
     };
     assert_eq!(
         permissions("pull-request.yml"),
@@ -1548,6 +1632,10 @@ fn each_workflow_may_do_what_it_must_and_no_more() {
     );
     assert_eq!(permissions("publish.yml"), json!({"contents": "write"}));
     assert_eq!(permissions("audit.yml"), json!({"contents": "read"}));
+    assert_eq!(
+        permissions("rebuild.yml"),
+        json!([{"contents": "read"}, {"contents": "write"}])
+    );
     // The key is named once, where it is used; a build is never stopped half-way.
     for name in ["pull-request.yml", "audit.yml"] {
         let text =
@@ -1555,6 +1643,13 @@ fn each_workflow_may_do_what_it_must_and_no_more() {
         assert!(!text.contains("secrets."), "{name}");
     }
     let publish = yaml(&project("registry-template/.github/workflows/publish.yml"));
-    assert_eq!(publish["concurrency"]["cancel-in-progress"], false);
-    assert_eq!(publish.to_string().matches("secrets.").count(), 1);
+    let rebuild = yaml(&project("registry-template/.github/workflows/rebuild.yml"));
+    for value in [&publish, &rebuild] {
+        assert_eq!(value["concurrency"]["cancel-in-progress"], false);
+        assert_eq!(value.to_string().matches("secrets.").count(), 1);
+        let publish = &value["jobs"]["publish"];
+        assert!(publish.to_string().contains("secrets."));
+        assert_eq!(publish["environment"], "acx-index");
+    }
+    assert_eq!(publish["concurrency"], rebuild["concurrency"]);
 }

@@ -34,6 +34,7 @@ pub const TEMPLATE: &[TemplateFile] = template![
     ".github/workflows/audit.yml"
     ".github/workflows/publish.yml"
     ".github/workflows/pull-request.yml"
+    ".github/workflows/rebuild.yml"
     ".gitignore"
     "README.md"
     "acx-registry.toml"

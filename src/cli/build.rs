@@ -126,7 +126,7 @@ pub struct CommitArgs {
     trailer: Vec<String>,
 }
 
-/// Validate every cartridge of a registry and write its signed index.json
+/// Validate every artifact of a registry and write its signed index.json
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -137,7 +137,7 @@ pub struct Args {
     /// Write nothing; report what a build would do
     #[arg(long)]
     dry_run: bool,
-    /// What a rejected cartridge does to the build
+    /// What a rejected artifact does to the build
     #[arg(long, value_enum, default_value_t = OnReject::Exclude)]
     on_reject: OnReject,
     /// The signing key: an Ed25519 PKCS#8 PEM file. Otherwise ACX_INDEX_KEY (the PEM itself), otherwise

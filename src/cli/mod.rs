@@ -121,7 +121,7 @@ impl From<GlobalArgs> for Global {
 enum Command {
     /// Found a registry: policy, hooks, a signing key outside of it, and its first signed index
     Init(init::Args),
-    /// Validate every cartridge of a registry and write its signed index.json
+    /// Validate every artifact of a registry and write its signed index.json
     BuildIndex(build::Args),
     /// Hold the history since a base against what is published there
     CheckHistory(build::HistoryArgs),
@@ -132,17 +132,17 @@ enum Command {
     /// Put git's hooks into a server's repository, and take them out
     #[command(subcommand)]
     Hook(hook::Command),
-    /// Verify a registry's index by a key you know, and the cartridges that are present
+    /// Verify a registry's index by a key you know, and the artifacts that are present
     VerifyIndex(index::Args),
     /// Write a static web site of a registry's verified index
     Site(site::Args),
     /// Say what a registry's gate would say of these files
     Check(show::CheckArgs),
-    /// Say who signed a cartridge and whether it is what they signed
+    /// Say who signed an artifact and whether it is what they signed
     Verify(show::VerifyArgs),
     /// Print the package spec and validate the package
     Spec(show::FileArgs),
-    /// Show what is inside a cartridge
+    /// Show what is inside an artifact
     Inspect(show::InspectArgs),
     /// Explain a cartridge's level credentials: what each claims, and how far it is proven
     Level(level::Args),
@@ -154,7 +154,7 @@ enum Command {
     Import(import::Args),
     /// Write what was learned in one codebase into a cartridge's SAVE zone
     Learn(learn::Args),
-    /// Put a cartridge into its place in a registry's work tree, checked as the gate will check it
+    /// Put an artifact into its place in a registry's work tree, checked as the gate will check it
     Publish(publish::Args),
     /// Make a signed cartridge of an agent package folder
     Export(export::Args),

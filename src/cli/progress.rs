@@ -66,7 +66,7 @@ fn milliseconds(time: Duration) -> String {
 
 impl Observer for Progress {
     fn begin(&self, files: usize) {
-        let style = "{bar:30} {pos}/{len} cartridges, {per_sec}, {eta} left";
+        let style = "{bar:30} {pos}/{len} artifacts, {per_sec}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(style) {
             self.bar.set_style(style);
         }

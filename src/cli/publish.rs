@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::{Failure, Format, Global, RegistryArg, environment, output};
 
-/// Put a cartridge into its place in a registry's work tree, checked as the gate will check it
+/// Put an artifact into its place in a registry's work tree, checked as the gate will check it
 #[derive(clap::Args)]
 pub struct Args {
-    /// The cartridge
+    /// The cartridge, workflow (`*.cal.json`) or Agent Graph (`*.agent-graph.json`)
     file: PathBuf,
     #[command(flatten)]
     registry: RegistryArg,

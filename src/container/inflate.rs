@@ -3,19 +3,22 @@
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
+/// Memory to inflate in.
+pub(super) type State = DecompressorOxide;
+
 /// Bytes of the first output buffer; it grows only with what really comes out.
 const FIRST_BUFFER: usize = 64 << 10;
 
-/// Inflates `stored` to exactly `size` bytes. Memory is bound by what comes out, not by what is claimed.
-pub(super) fn exactly(stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
+/// Inflates `stored` to exactly `size` bytes; `state` is memory to work in, whatever it was used for. Memory is bound by what comes out, not by what is claimed.
+pub(super) fn exactly(state: &mut State, stored: &[u8], size: u64) -> Result<Vec<u8>, String> {
     let size = usize::try_from(size).map_err(|_| format!("it claims {size} bytes"))?;
-    let mut state = Box::<DecompressorOxide>::default();
+    state.init();
     let mut out = vec![0; size.min(FIRST_BUFFER)];
     let (mut read, mut written) = (0, 0);
     loop {
         let input = stored.get(read..).unwrap_or_default();
         let flags = inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
-        let (status, took, gave) = decompress(&mut state, input, &mut out, written, flags);
+        let (status, took, gave) = decompress(state, input, &mut out, written, flags);
         read += took;
         written += gave;
         match status {
@@ -59,17 +62,24 @@ mod tests {
             .collect();
         let packed = miniz_oxide::deflate::compress_to_vec(&data, 6);
         let size = data.len() as u64;
-        assert_eq!(exactly(&packed, size).unwrap(), data);
-        assert!(exactly(&packed, size - 1).is_err());
-        assert!(exactly(&packed, size + 1).is_err());
-        assert!(exactly(&packed, 0).is_err());
-        assert!(exactly(&packed, 1 << 40).is_err());
-        assert!(exactly(packed.split_last().unwrap().1, size).is_err());
-        assert!(exactly(&[packed.as_slice(), b"x"].concat(), size).is_err());
-        assert!(exactly(b"", 1).is_err());
+        assert_eq!(exactly(&mut State::default(), &packed, size).unwrap(), data);
+        assert!(exactly(&mut State::default(), &packed, size - 1).is_err());
+        assert!(exactly(&mut State::default(), &packed, size + 1).is_err());
+        assert!(exactly(&mut State::default(), &packed, 0).is_err());
+        assert!(exactly(&mut State::default(), &packed, 1 << 40).is_err());
+        assert!(exactly(&mut State::default(), packed.split_last().unwrap().1, size).is_err());
+        assert!(
+            exactly(
+                &mut State::default(),
+                &[packed.as_slice(), b"x"].concat(),
+                size
+            )
+            .is_err()
+        );
+        assert!(exactly(&mut State::default(), b"", 1).is_err());
         let bomb = miniz_oxide::deflate::compress_to_vec(&vec![0; 64 << 20], 9);
-        assert!(exactly(&bomb, 10).is_err());
+        assert!(exactly(&mut State::default(), &bomb, 10).is_err());
         let empty = miniz_oxide::deflate::compress_to_vec(b"", 9);
-        assert_eq!(exactly(&empty, 0).unwrap(), b"");
+        assert_eq!(exactly(&mut State::default(), &empty, 0).unwrap(), b"");
     }
 }

@@ -368,6 +368,7 @@ fn archive(
     faults: &mut Vec<Fault>,
 ) -> Result<Vec<ArchiveFile>, Stop> {
     let mut total = 0_u64;
+    let mut state = Box::<inflate::State>::default();
     table(
         connection,
         "sqlar",
@@ -438,7 +439,7 @@ fn archive(
             let data = if size == stored.len() as u64 {
                 stored.to_vec()
             } else {
-                inflate::exactly(stored, size)
+                inflate::exactly(&mut state, stored, size)
                     .map_err(|message| r.stop(FaultKind::Inflate, message))?
             };
             let digest = Digest::of(&data);

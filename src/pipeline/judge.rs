@@ -272,7 +272,7 @@ impl Stage<'_> {
                 let found = project::document(path, &accepted);
                 if let (Some((id, cache)), Some(kept)) = (
                     id.zip(self.cache),
-                    RememberedDocument::of(&accepted, &found),
+                    RememberedDocument::of(&accepted, &found, bytes.len() as u64),
                 ) {
                     cache.put(id, &Fact::Document(Box::new(kept)));
                 }
@@ -507,7 +507,7 @@ impl Stage<'_> {
             }
         }
         Ok(Indexable {
-            artifact: Artifact::Cartridge(projected),
+            artifact: Artifact::Cartridge(Box::new(projected)),
             stale,
         })
     }
@@ -600,7 +600,7 @@ impl Stage<'_> {
             (Fact::Cartridge(sound), None) => {
                 self.recall_cartridge(&sound, entry, id, size, output)
             }
-            (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry),
+            (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry, size),
             _ => None,
         }
     }
@@ -610,12 +610,18 @@ impl Stage<'_> {
         kept: &RememberedDocument,
         kind: document::Kind,
         entry: &Entry,
+        size: Option<u64>,
     ) -> Option<Judged> {
         let mut waivers = BTreeSet::new();
-        let recalled = kept.recall(entry.path.as_str(), self.settings(), |seen, findings| {
-            self.place_document(&entry.path, Some(seen), findings);
-            waivers = self.waive(findings);
-        })?;
+        let recalled = kept.recall(
+            entry.path.as_str(),
+            size,
+            self.settings(),
+            |seen, findings| {
+                self.place_document(&entry.path, Some(seen), findings);
+                waivers = self.waive(findings);
+            },
+        )?;
         let outcome = match recalled.entry {
             None => Outcome::Rejected,
             Some(found) => Outcome::Accepted(Box::new(Indexable {
@@ -689,7 +695,7 @@ impl Stage<'_> {
         Some(Judged {
             path: path.to_owned(),
             outcome: Outcome::Accepted(Box::new(Indexable {
-                artifact: Artifact::Cartridge(projected),
+                artifact: Artifact::Cartridge(Box::new(projected)),
                 stale,
             })),
             findings,

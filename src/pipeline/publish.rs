@@ -162,7 +162,7 @@ fn cartridge(
             let levels = project::levels(admitted, stage.issuers, stage.now);
             let projected = project::entry(place.as_str(), admitted, &levels);
             let card = project::card(&projected.entry, admitted);
-            (Some(Artifact::Cartridge(projected)), Some(card))
+            (Some(Artifact::Cartridge(Box::new(projected))), Some(card))
         }
         None => (None, None),
     };

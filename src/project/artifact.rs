@@ -67,7 +67,7 @@ index_entry!(DocumentEntry);
 #[derive(Debug, Clone)]
 pub enum Artifact {
     /// A cartridge.
-    Cartridge(Projected),
+    Cartridge(Box<Projected>),
     /// A workflow.
     Workflow(DocumentEntry),
     /// An Agent Graph, whose dependencies are not resolved yet.

@@ -14,6 +14,8 @@ use crate::verdict::{Seen, is_of_the_key};
 pub(crate) struct RememberedDocument {
     entry: DocumentEntry,
     pins: Vec<Pin>,
+    /// Length of the file in bytes.
+    bytes: u64,
 }
 
 /// A remembered document, judged anew.
@@ -28,22 +30,28 @@ pub(crate) struct RecalledDocument {
 
 impl RememberedDocument {
     /// What is to be kept of an accepted document; `None` where more than its bytes decided.
-    pub(crate) fn of(document: &Accepted, entry: &DocumentEntry) -> Option<Self> {
+    pub(crate) fn of(document: &Accepted, entry: &DocumentEntry, bytes: u64) -> Option<Self> {
         document.is_plain().then(|| Self {
             entry: entry.clone(),
             pins: entry.pins.clone(),
+            bytes,
         })
     }
 
     /// Judges it by this policy, these keys and this time, in this place; `None` where it has to be read again.
+    /// `size` is the file's length in bytes, where only git's index names the blob: a file that git converts has another.
     pub(crate) fn recall(
         &self,
         path: &str,
+        size: Option<u64>,
         settings: Settings<'_>,
         place: impl FnOnce(Seen<'_>, &mut Vec<Finding>),
     ) -> Option<RecalledDocument> {
         // Another place is another coordinate, and the rules have a word to say of that.
-        if self.entry.path != path || settings.now.is_before(&self.entry.signed_at) {
+        if self.entry.path != path || size.is_some_and(|size| size != self.bytes) {
+            return None;
+        }
+        if settings.now.is_before(&self.entry.signed_at) {
             return None;
         }
         let mut entry = self.entry.clone();

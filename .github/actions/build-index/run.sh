@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs acx on a registry: "check" judges, "build" writes, and pushes where a remote is named.
+# Runs acx on a registry: "check" judges, "build" writes, and pushes where a remote is named; "share" judges a share.
 set -euo pipefail
 
 fail() {
@@ -91,6 +91,15 @@ case "$MODE" in
     [ -z "$BASE" ] || fail "The input base belongs to the mode check."
     [ -n "$ACX_INDEX_KEY" ] ||
       fail "The input index-key is empty: there is no secret of the name that the workflow takes it from, or it is not for this branch."
+    if [ -n "$PARTS" ]; then
+      found=0
+      for file in "$PARTS"/*; do
+        [ -f "$file" ] || continue
+        args+=(--merge "$file")
+        found=1
+      done
+      [ "$found" = 1 ] || fail "The input parts: the folder holds no parts."
+    fi
     if [ -n "$PUSH" ]; then
       args+=(
         --push "$PUSH"
@@ -99,8 +108,16 @@ case "$MODE" in
       )
     fi
     ;;
-  *) fail "The input mode: expected check or build." ;;
+  share)
+    [ -z "$PUSH$BASE" ] || fail "The inputs push and base belong to other modes than share."
+    [ -n "$SHARE" ] && [ -n "$PART" ] || fail "The mode share needs the inputs share and part."
+    # As a commit, so that no filter stands between; so does the build that joins the parts.
+    args+=(--rev HEAD --shard "$SHARE" --partial "$PART")
+    ;;
+  *) fail "The input mode: expected check, build or share." ;;
 esac
+[ -z "$PARTS" ] || [ "$MODE" = build ] || fail "The input parts belongs to the mode build."
+[ -z "$SHARE$PART" ] || [ "$MODE" = share ] || fail "The inputs share and part belong to the mode share."
 case "$ON_REJECT" in
   exclude | fail) args+=(--on-reject "$ON_REJECT") ;;
   *) fail "The input on-reject: expected exclude or fail." ;;
