@@ -798,7 +798,7 @@ fn only_shards_in_their_places_are_generated() {
         "index/io.github.acme/deeper/.acx-tmp-1",
         &format!("index/io.github.acme/{}.json", "A".repeat(64)),
         &format!("index/Not/{}.json", "0".repeat(64)),
-        &format!("index/{}.json", "0".repeat(64)),
+        "index/notes",
     ];
     for other in others {
         registry.put(other, "kept");
