@@ -94,7 +94,18 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, ReadError> {
 /// # Errors
 /// Whatever the system says, and `InvalidInput` for something that is no ordinary file.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    swap_in(path, bytes, true, None)
+    swap_in(path, &mut |file| file.write_all(bytes), true, None)
+}
+
+/// As [`replace`], with what `write` writes.
+///
+/// # Errors
+/// As [`replace`], and what `write` fails with; then the old file is there still.
+pub fn replace_with(
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    swap_in(path, write, true, None)
 }
 
 /// As [`replace`], for what a power cut may damage, since it can be made again.
@@ -102,7 +113,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`replace`].
 pub fn replace_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    swap_in(path, bytes, false, None)
+    swap_in(path, &mut |file| file.write_all(bytes), false, None)
 }
 
 /// As [`replace`], with a program that everyone may run.
@@ -110,11 +121,16 @@ pub fn replace_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`replace`].
 pub fn replace_program(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    swap_in(path, bytes, true, Some(0o755))
+    swap_in(path, &mut |file| file.write_all(bytes), true, Some(0o755))
 }
 
 /// `bits` are the new file's mode on Unix; otherwise it has the old one's.
-fn swap_in(path: &Path, bytes: &[u8], sync: bool, bits: Option<u32>) -> io::Result<()> {
+fn swap_in(
+    path: &Path,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    sync: bool,
+    bits: Option<u32>,
+) -> io::Result<()> {
     let old = match fs::symlink_metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
             return Err(io::Error::new(
@@ -126,7 +142,7 @@ fn swap_in(path: &Path, bytes: &[u8], sync: bool, bits: Option<u32>) -> io::Resu
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         Err(e) => return Err(e),
     };
-    let (temporary, folder) = stage(path, bytes, sync)?;
+    let (temporary, folder) = stage(path, write, sync)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -148,7 +164,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    let (temporary, folder) = stage(path, bytes, true)?;
+    let (temporary, folder) = stage(path, &mut |file| file.write_all(bytes), true)?;
     temporary.persist_noclobber(path).map_err(|e| e.error)?;
     sync_folder(folder)
 }
@@ -160,10 +176,10 @@ pub fn folder_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// The bytes in a file of a temporary name in the folder that `path` is in.
+/// What is written, in a file of a temporary name in the folder that `path` is in.
 fn stage<'a>(
     path: &'a Path,
-    bytes: &[u8],
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     sync: bool,
 ) -> io::Result<(tempfile::NamedTempFile, &'a Path)> {
     let folder = folder_of(path);
@@ -178,7 +194,10 @@ fn stage<'a>(
     let mut temporary = builder.tempfile_in(folder)?;
     // For `remove_stale`; a file system without locks does as well.
     let _ = temporary.as_file().lock();
-    temporary.write_all(bytes)?;
+    let mut buffered = io::BufWriter::with_capacity(64 << 10, temporary.as_file_mut());
+    write(&mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
     if sync {
         temporary.as_file().sync_all()?;
     }

@@ -250,7 +250,7 @@ pub fn build(
             }
         }
         Mode::DryRun => {
-            report.changes = changes(old.as_ref(), &joined)?;
+            report.changes = changes(old.as_ref(), &joined, &layout)?;
             report.outcome = "dry run: nothing was written".to_owned();
         }
         Mode::Write => {
@@ -663,8 +663,7 @@ fn compare(
             "{INDEX} is not in the form in which a build writes it"
         ));
     }
-    let same = old.head.well_formed
-        && layout.render(&old.head.integrity).map_err(unwritable)? == old.bytes;
+    let same = old.head.well_formed && layout.is(&old.head.integrity, &old.bytes);
     if !same {
         let (was, new) = (
             old.content()?,
@@ -713,7 +712,20 @@ fn by_path(content: &Json) -> BTreeMap<&str, &Json> {
 }
 
 /// What the content does to the entries of the index before.
-fn changes(old: Option<&OldIndex>, joined: &Joined) -> Result<Changes, RunError> {
+fn changes(
+    old: Option<&OldIndex>,
+    joined: &Joined,
+    layout: &Layout<'_>,
+) -> Result<Changes, RunError> {
+    if let Some(old) = old.filter(|old| old.head.well_formed)
+        && let Some([added, changed, removed]) = layout.changes(&old.bytes)
+    {
+        return Ok(Changes {
+            added,
+            changed,
+            removed,
+        });
+    }
     let new = serde_json::to_value(&joined.content).map_err(unwritable)?;
     let old = old.map_or(Ok(Json::Null), OldIndex::content)?;
     Ok(compare_entries(&by_path(&old), &by_path(&new)))
@@ -961,7 +973,7 @@ fn write(
         {
             // Rendering and comparing takes a fraction of the time of hashing the canonical form.
             let same = if old.head.well_formed {
-                layout.render(&old.head.integrity).map_err(unwritable)? == old.bytes
+                layout.is(&old.head.integrity, &old.bytes)
             } else {
                 old.head.integrity.digest == layout.digest()
             };
@@ -978,17 +990,25 @@ fn write(
         ),
         None => {
             let (integrity, sequence) = sign(stage, options, old, joined, layout, report)?;
-            report.changes = changes(old, joined)?;
+            report.changes = changes(old, joined, layout)?;
             (integrity, sequence, true)
         }
     };
     datasets.write(stage, output, report)?;
     if is_new {
         shards.write(output, report)?;
-        let bytes = layout.render(&integrity).map_err(unwritable)?;
-        output.index(&bytes)?;
+        let mut written = Ok(());
+        let hash = Digest::of_parts(|feed| {
+            written = output.index(&mut |file| {
+                layout.write(&integrity, &mut |piece| {
+                    feed(piece);
+                    file.write_all(piece)
+                })
+            });
+        });
+        written?;
         if let Some(cache) = options.cache {
-            cache.keep_index(Digest::of(&bytes));
+            cache.keep_index(hash);
         }
         report.wrote.push(INDEX.to_owned());
     }

@@ -2,6 +2,7 @@
 //! commit is made.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -302,12 +303,19 @@ impl Output<'_> {
     }
 
     /// Puts the index in its place.
-    pub(super) fn index(&self, bytes: &[u8]) -> Result<(), RunError> {
+    pub(super) fn index(
+        &self,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), RunError> {
         match self {
             Self::Folder(root) => {
-                disk::replace(&root.join(INDEX), bytes).map_err(|e| fails(INDEX, &e))
+                disk::replace_with(&root.join(INDEX), write).map_err(|e| fails(INDEX, &e))
             }
-            Self::Commit(staged) => staged.put(INDEX, bytes),
+            Self::Commit(staged) => {
+                let mut bytes = Vec::new();
+                write(&mut bytes).map_err(|e| fails(INDEX, &e))?;
+                staged.put(INDEX, &bytes)
+            }
         }
     }
 }

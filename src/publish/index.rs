@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use rayon::prelude::*;
+
 use super::sign::Integrity;
+use super::text::BATCH;
 use crate::model::{ArtifactType, Digest, Json, json};
 use crate::project::{CartridgeEntry, DocumentEntry, Entries, Head, TemplateEntry, heads};
 
@@ -92,16 +95,16 @@ impl Content {
         let count = |number: usize| json::canonical_of(&number);
         json::object_digest(|o| {
             o.member("agentGraphCount", &count(self.agent_graph_count));
-            o.list("agentGraphs", self.agent_graphs.iter().map(canonical_item));
+            o.list("agentGraphs", canonical_items(&self.agent_graphs));
             o.member("artifactCount", &count(self.artifact_count));
-            o.list("cartridges", self.cartridges.iter().map(canonical_item));
+            o.list("cartridges", canonical_items(&self.cartridges));
             o.member("count", &count(self.count));
             o.member("generatedAt", &json::canonical_of(&self.generated_at));
             o.member("schemaVersion", &json::canonical_of(&self.schema_version));
             o.member("templateCount", &count(self.template_count));
-            o.list("templates", self.templates.iter().map(canonical_item));
+            o.list("templates", canonical_items(&self.templates));
             o.member("workflowCount", &count(self.workflow_count));
-            o.list("workflows", self.workflows.iter().map(canonical_item));
+            o.list("workflows", canonical_items(&self.workflows));
         })
     }
 
@@ -115,6 +118,14 @@ impl Content {
             templates: self.template_count,
         }
     }
+}
+
+/// The canonical forms of entries, in their order; a batch at a time, on all threads at hand.
+fn canonical_items<T: Serialize + Sync>(items: &[T]) -> impl Iterator<Item = Vec<u8>> {
+    items.chunks(BATCH).flat_map(|batch| {
+        let texts: Vec<Vec<u8>> = batch.par_iter().map(canonical_item).collect();
+        texts
+    })
 }
 
 /// The canonical form of one entry.
@@ -172,6 +183,7 @@ pub(super) fn pretty(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Erro
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::text;
     use super::*;
 
     /// Values of every kind, with names that sort otherwise in UTF-16 than in UTF-8, and all sorts of numbers.
@@ -223,6 +235,14 @@ mod tests {
             let content = Content::new(time, entries, Vec::new());
             let whole = Digest::of(&json::canonical_of(&content));
             prop_assert_eq!(content.digest(), whole);
+            let mut pieces = Vec::new();
+            let each = &mut |piece: &[u8]| {
+                pieces.extend_from_slice(piece);
+                Ok(())
+            };
+            text::content(&content, each).unwrap();
+            pieces.extend_from_slice(b"\n}");
+            prop_assert_eq!(pieces, serde_json::to_vec_pretty(&content).unwrap());
             let value = serde_json::to_value(&content).unwrap();
             prop_assert_eq!(json::canonical_digest(&value), whole);
         }

@@ -3,6 +3,7 @@
 //! A shard is made when it is wanted, hashed or written, and let go, so that the whole text is never in memory.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use serde::Serialize;
 use serde::ser::Error as _;
@@ -10,6 +11,7 @@ use serde::ser::Error as _;
 use super::index::{Content, pretty, render};
 use super::shard::{ROOT_VERSION, SHARD_VERSION, Shard};
 use super::sign::{Integrity, Signing, sign_digest};
+use super::text;
 use crate::attest::PrivateKey;
 use crate::discover::shard_path;
 use crate::model::{Digest, json};
@@ -87,14 +89,40 @@ impl<'a> Layout<'a> {
         sign_digest(self.digest(), self.content.counts(), signing, key)
     }
 
-    /// The bytes of `index.json`.
+    /// Gives the bytes of `index.json`, piece by piece.
     ///
     /// # Errors
-    /// As [`render`].
-    pub fn render(&self, integrity: &Integrity) -> Result<Vec<u8>, serde_json::Error> {
+    /// What `each` fails with.
+    pub fn write(
+        &self,
+        integrity: &Integrity,
+        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         match &self.sharded {
-            Some(sharded) => render(&sharded.root, integrity),
-            None => render(self.content, integrity),
+            Some(sharded) => each(&render(&sharded.root, integrity)?),
+            None => {
+                text::content(self.content, each)?;
+                text::integrity(integrity, each)
+            }
+        }
+    }
+
+    /// Whether a file is the `index.json` of this content with this signature.
+    pub fn is(&self, integrity: &Integrity, file: &[u8]) -> bool {
+        let mut rest = file;
+        let compared = self.write(integrity, &mut |piece| {
+            rest = rest.strip_prefix(piece).ok_or(io::ErrorKind::InvalidData)?;
+            Ok(())
+        });
+        compared.is_ok() && rest.is_empty()
+    }
+
+    /// What an `index.json` of one file in this form lists otherwise than this content: paths that are new here, paths of
+    /// other entries, and paths that are gone. `None` where the file is of another form.
+    pub fn changes(&self, file: &[u8]) -> Option<[Vec<String>; 3]> {
+        match &self.sharded {
+            Some(_) => None,
+            None => text::changes(self.content, file),
         }
     }
 

@@ -4,6 +4,7 @@ mod index;
 mod layout;
 mod shard;
 mod sign;
+mod text;
 
 pub use index::{Content, Counts, GENERATED_NEVER, array, entries, render};
 pub use layout::Layout;
