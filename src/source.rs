@@ -82,8 +82,8 @@ impl Source {
         match self {
             Self::Folder(root) => {
                 let mut folder = root.clone();
-                let mut parts = path.split('/').peekable();
-                while let Some(part) = parts.next().filter(|_| parts.peek().is_some()) {
+                let (above, _) = path.rsplit_once('/').unwrap_or_default();
+                for part in above.split('/').filter(|part| !part.is_empty()) {
                     folder.push(part);
                     if !folder.symlink_metadata().map_err(ReadError::Io)?.is_dir() {
                         return Err(ReadError::NotAFile);

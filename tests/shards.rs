@@ -798,7 +798,7 @@ fn only_shards_in_their_places_are_generated() {
         "index/io.github.acme/deeper/.acx-tmp-1",
         &format!("index/io.github.acme/{}.json", "A".repeat(64)),
         &format!("index/Not/{}.json", "0".repeat(64)),
-        &format!("index/{}.json", "0".repeat(64)),
+        "index/notes",
     ];
     for other in others {
         registry.put(other, "kept");
@@ -820,6 +820,21 @@ fn only_shards_in_their_places_are_generated() {
     for other in others {
         assert_eq!(fs::read_to_string(registry.at(other)).unwrap(), "kept");
     }
+    // What would keep a publisher's shards out is refused, before the publisher comes.
+    let hash = format!("index/com.example/{}.json/x", "2".repeat(64));
+    for path in ["index/com.victim", &hash] {
+        registry.put(path, "x");
+        let out = registry.build_at(SEPTEMBER, &[]);
+        assert_eq!(out.status, 1, "{out:#?}");
+        let rejected = &out.json()["rejected"];
+        assert_eq!(rejected[0]["path"], path, "{rejected}");
+        assert_eq!(
+            rejected[0]["findings"][0]["code"], "registry-path",
+            "{rejected}"
+        );
+        registry.remove(path);
+    }
+    fs::remove_dir(registry.at(hash.trim_end_matches("/x"))).unwrap();
     // A key among people's own files there is found as anywhere.
     registry.put(
         "index/README.md",
@@ -999,6 +1014,14 @@ fn a_push_brings_a_root_with_the_shards_that_its_signer_would_write() {
     let new = read_json(&clone.path.join("index.json"));
     fs::remove_file(clone.path.join(&named(&new)["io.github.zoe"])).unwrap();
     refused("The root alone", "found none");
+
+    // A file in the way of a publisher that has none yet.
+    clone.put("index/com.victim", "x");
+    clone.commit("In the way");
+    let out = clone.try_git(&["push", "origin", "main"]);
+    assert_ne!(out.status, 0, "{out:#?}");
+    assert!(out.stderr.contains("error[registry-path]"), "{out:#?}");
+    reset();
 
     // A sound index lands; so do two builds in one push.
     for version in ["1.1.0", "1.2.0"] {

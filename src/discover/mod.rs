@@ -346,6 +346,20 @@ pub fn is_shard_path(path: &str) -> bool {
     publisher_and_hash().unwrap_or_default()
 }
 
+/// Whether a file of this path keeps a build from writing some publisher's shard: it stands where a folder of shards
+/// goes, or below what has the name of a shard.
+pub fn blocks_shards(path: &str) -> bool {
+    let of_publisher = |rest: &str| PublisherId::try_from(rest).is_ok();
+    path == SHARDS
+        || path
+            .strip_prefix(SHARDS)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .is_some_and(of_publisher)
+        || path
+            .match_indices('/')
+            .any(|(end, _)| path.get(..end).is_some_and(is_shard_path))
+}
+
 /// The publisher in whose folder of shards a path lies, and the rest of it.
 fn shard_folder(path: &str) -> Option<(&str, &str)> {
     let (publisher, name) = path

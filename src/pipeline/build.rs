@@ -235,7 +235,10 @@ pub fn build(
     let stale = std::mem::take(&mut joined.stale);
     let datasets =
         threads.install(|| Datasets::plan(&stage, output, &tree, placed, &joined, stale))?;
-    let layout = Layout::new(&joined.content, registry.policy.index_shards).map_err(unwritable)?;
+    let shards = registry.policy.index_shards;
+    let layout = threads
+        .install(|| Layout::new(&joined.content, shards))
+        .map_err(unwritable)?;
     let generated = Generated {
         shards: Shards::plan(&layout, placed),
         datasets,

@@ -13,7 +13,7 @@ use super::past::Wrong;
 use super::sidecar::{self, Derived};
 use crate::check::{self, Place, Settings, Sink};
 use crate::container::Refusal;
-use crate::discover::{At, Entry, Oddity, OddityKind, Tree};
+use crate::discover::{self, At, Entry, Oddity, OddityKind, Tree};
 use crate::disk::ReadError;
 use crate::document;
 use crate::finding::{Finding, Severity};
@@ -715,6 +715,10 @@ impl Stage<'_> {
                 format!("the name says {what}"),
                 &mut findings,
             );
+        }
+        if self.policy().index_shards && discover::blocks_shards(path) {
+            let message = "expected a folder of the index's shards or nothing here, found a file";
+            self.report("registry-path", path, message, &mut findings);
         }
         let known = self.blob_without_reading(entry).map(|(id, _)| id);
         if known.is_some_and(|id| self.is_plain(&id)) {

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use rayon::prelude::*;
 use serde::Serialize;
 use serde::ser::Error as _;
 
@@ -153,7 +154,6 @@ impl<'a> Layout<'a> {
 impl<'a> Sharded<'a> {
     fn of(content: &'a Content) -> Result<Self, serde_json::Error> {
         let mut parts: BTreeMap<&str, Part<'a>> = BTreeMap::new();
-        let mut listed = 0;
         for some in content
             .cartridges
             .chunk_by(|a, b| a.publisher == b.publisher)
@@ -178,12 +178,14 @@ impl<'a> Sharded<'a> {
                 parts.entry(&first.publisher).or_default().agent_graphs = some;
             }
         }
-        let mut shards = Vec::with_capacity(parts.len());
-        for (publisher, part) in &parts {
+        if parts.values().map(Part::len).sum::<usize>() != content.heads().count() {
+            let message = "a list of the index is not sorted by publisher";
+            return Err(serde_json::Error::custom(message));
+        }
+        let shards = parts.par_iter().map(|(publisher, part)| {
             let text = part.text(publisher)?;
             let sha256 = Digest::of(&text);
-            listed += part.len();
-            shards.push(Shard {
+            Ok(Shard {
                 publisher: (*publisher).to_owned(),
                 path: shard_path(publisher, &sha256),
                 sha256,
@@ -191,12 +193,9 @@ impl<'a> Sharded<'a> {
                 cartridges: part.cartridges.len(),
                 workflows: part.workflows.len(),
                 agent_graphs: part.agent_graphs.len(),
-            });
-        }
-        if listed != content.heads().count() {
-            let message = "a list of the index is not sorted by publisher";
-            return Err(serde_json::Error::custom(message));
-        }
+            })
+        });
+        let shards = shards.collect::<Result<_, serde_json::Error>>()?;
         Ok(Self {
             root: Root {
                 schema_version: ROOT_VERSION,

@@ -828,7 +828,7 @@ pub fn template(site: &Site, template: &TemplateEntry) -> Html {
 pub fn index(site: &Site) -> Html {
     let head = &site.head;
     let mut h = Html::default();
-    h.raw("<div class=\"title\"><h1>About this index</h1><p>A registry lists what it has checked in one signed file, <code>index.json</code>. These pages show it; the file is what counts.</p></div>\n<div class=\"columns\"><div>\n<section aria-labelledby=\"index\"><h2 id=\"index\">The signed index</h2><dl>\n");
+    h.raw("<div class=\"title\"><h1>About this index</h1><p>A registry lists what it has checked in an index that it signs, <code>index.json</code>. These pages show it; the index is what counts.</p></div>\n<div class=\"columns\"><div>\n<section aria-labelledby=\"index\"><h2 id=\"index\">The signed index</h2><dl>\n");
     row(&mut h, "Registry", |h| {
         h.foreign(&head.registry_id);
     });

@@ -10,7 +10,7 @@ pub static RULE: Rule = Rule {
     fixed: true,
     scope: Scope::Registry,
     summary: "a cartridge is not at the place of a cartridge",
-    what: "Every `.acx` file of the tree is `cartridges/<publisher>/<id>/<version>/cartridge.acx`, with a publisher id, an artifact id and a SemVer version; no folder has the name of an artifact's file.",
+    what: "Every `.acx` file of the tree is `cartridges/<publisher>/<id>/<version>/cartridge.acx`, with a publisher id, an artifact id and a SemVer version; no folder has the name of an artifact's file, and no file stands where the folders of an index in shards go.",
     why: "The path is how people and tools address a version; anything beside it is served by the same host without being judged.",
     example: "`cartridges/io.github.acme/build-smith/cartridge.acx`; a second `.acx` in a version folder.",
     fix: "Move the file to the path of its coordinate, or remove it.",
