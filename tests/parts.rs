@@ -187,7 +187,7 @@ fn parts_that_do_not_fit_are_refused() {
     );
     let copy = format!("{}.copy", good[1]);
     fs::copy(&good[1], &copy).unwrap();
-    let doubled = [&good[..], &[copy.clone()]].concat();
+    let doubled = [&good[..], std::slice::from_ref(&copy)].concat();
     refused(&doubled, "it is part 2 of 3, and so is");
     let with = |forged: &str| vec![good[0].clone(), forged.to_owned(), good[2].clone()];
 

@@ -122,7 +122,7 @@ enum Command {
     /// Found a registry: policy, hooks, a signing key outside of it, and its first signed index
     Init(init::Args),
     /// Validate every artifact of a registry and write its signed index.json
-    BuildIndex(build::Args),
+    BuildIndex(Box<build::Args>),
     /// Hold the history since a base against what is published there
     CheckHistory(build::HistoryArgs),
     /// Judge a push before it lands: git's hook of that name
@@ -227,7 +227,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     let global = Global::from(cli.global);
     let result = match cli.command {
         Command::Init(args) => init::run(args, global),
-        Command::BuildIndex(args) => build::run(args, global),
+        Command::BuildIndex(args) => build::run(*args, global),
         Command::CheckHistory(args) => build::check_history(args, global),
         Command::PreReceive(args) => hooks::pre_receive(args, global),
         Command::PostReceive(args) => hooks::post_receive(args, global),

@@ -195,7 +195,8 @@ pub fn build(
         checkout: options.checkout,
         cache: options.cache,
         carried: options.parts.map(|parts| &parts.carried),
-        writes: options.mode == Mode::Write,
+        // Where one rejection undoes everything, nothing is written before all are judged.
+        writes: options.mode == Mode::Write && !options.fail_on_reject,
         expired: options.expired,
     };
     if let Some(parts) = options.parts {

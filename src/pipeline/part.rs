@@ -306,15 +306,15 @@ impl Parts {
                         .to_owned(),
                 ));
             }
-            if let Some(first) = &first {
-                if (head.of, head.tree, &head.hash) != (first.of, first.tree, &first.hash) {
-                    return Err(fails(format!(
-                        "it is part {} of {} of another build than {}: make all parts of one commit",
-                        head.part,
-                        head.of,
-                        files.first().unwrap_or(file).display()
-                    )));
-                }
+            if let Some(first) = &first
+                && (head.of, head.tree, &head.hash) != (first.of, first.tree, &first.hash)
+            {
+                return Err(fails(format!(
+                    "it is part {} of {} of another build than {}: make all parts of one commit",
+                    head.part,
+                    head.of,
+                    files.first().unwrap_or(file).display()
+                )));
             }
             if let Some(other) = seen.insert(head.part, file) {
                 return Err(fails(format!(
