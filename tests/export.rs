@@ -644,16 +644,16 @@ fn an_id_never_becomes_a_path() {
         r[0]["id"] = "../../Evil id".into()
     });
     let exported = exported(&folder).unwrap();
-    let rows = text(
-        &exported.bytes,
-        "SELECT json_extract(payload, '$.id'), json_extract(payload, '$.markdownPath') FROM memory ORDER BY id",
-    );
-    let some = |t: &str| Some(t.to_owned());
-    assert_eq!(
-        rows[0],
-        [some("../../Evil id"), some("knowledge/evil-id.md")]
-    );
-    assert_eq!(rows[1], [some("m1"), some("knowledge/m1.md")]);
+    let rows = text(&exported.bytes, "SELECT payload FROM memory ORDER BY id");
+    let record = |row: &Vec<Option<String>>| -> Value {
+        serde_json::from_str(row[0].as_deref().unwrap()).unwrap()
+    };
+    let first = record(&rows[0]);
+    assert_eq!(first["id"], "../../Evil id");
+    assert_eq!(first["markdownPath"], "knowledge/evil-id.md");
+    let second = record(&rows[1]);
+    assert_eq!(second["id"], "m1");
+    assert_eq!(second["markdownPath"], "knowledge/m1.md");
 }
 
 #[test]

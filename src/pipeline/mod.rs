@@ -1,5 +1,6 @@
 //! Wires the stages together: for a build of a registry, for a check of single files, for a consumer's check of an
-//! index. The only place that knows threads; everything it collects is sorted before anyone sees it.
+//! index. It makes the threads, and everything it collects is sorted before anyone sees it; `publish` spreads the text of
+//! many entries over them.
 
 mod build;
 mod cache;
