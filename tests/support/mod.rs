@@ -19,3 +19,4 @@ pub mod python;
 pub mod records;
 pub mod registry;
 pub mod signed;
+pub mod trust;

@@ -128,6 +128,11 @@ impl Document {
     }
 }
 
+/// The text; an empty one of what is no text, which a hostile document may have.
+fn word_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
 fn text(value: &Value) -> &str {
     value.as_str().expect("a text")
 }
@@ -170,7 +175,7 @@ pub fn sign(document: &mut Value, publisher: &str, seed: u8, signed_at: &str) {
     let statement = jcs::jcs(&json!({
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{
-            "name": format!("urn:acx:{urn}:{}@{}", text(&document["id"]), text(&document["version"])),
+            "name": format!("urn:acx:{urn}:{}@{}", word_of(&document["id"]), word_of(&document["version"])),
             "digest": {"sha256": hex},
         }],
         "predicateType": format!("https://acx.dev/attestation/{urn}/v1"),

@@ -1,0 +1,2 @@
+#![no_main]
+acx_fuzz::fuzz!(cartridge);
