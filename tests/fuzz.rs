@@ -45,13 +45,14 @@ fn inputs(of: &Path) -> Vec<(String, Vec<u8>)> {
 /// Runs inputs of all targets; a panic says which.
 fn replay(inputs: Vec<(&'static str, String, Vec<u8>)>) -> BTreeMap<&'static str, usize> {
     let by_name: BTreeMap<_, _> = targets::TARGETS.iter().copied().collect();
-    inputs
-        .par_iter()
-        .for_each(|(target, name, bytes)| {
-            let run = by_name[target];
-            let result = std::panic::catch_unwind(|| run(bytes));
-            assert!(result.is_ok(), "tests/fuzz: {target}, input {name}: see the panic above");
-        });
+    inputs.par_iter().for_each(|(target, name, bytes)| {
+        let run = by_name[target];
+        let result = std::panic::catch_unwind(|| run(bytes));
+        assert!(
+            result.is_ok(),
+            "tests/fuzz: {target}, input {name}: see the panic above"
+        );
+    });
     let mut counts = BTreeMap::new();
     for (target, _, _) in &inputs {
         *counts.entry(*target).or_insert(0) += 1;
@@ -74,7 +75,11 @@ fn every_input_of_the_corpus_keeps_its_promises() {
     for (target, _) in targets::TARGETS {
         let found = inputs(&folder("corpus").join(target));
         assert!(!found.is_empty(), "no corpus for {target}");
-        all.extend(found.into_iter().map(|(name, bytes)| (*target, name, bytes)));
+        all.extend(
+            found
+                .into_iter()
+                .map(|(name, bytes)| (*target, name, bytes)),
+        );
     }
     println!("corpus: {:?}", replay(all));
 }
@@ -84,7 +89,11 @@ fn every_regression_keeps_its_promises() {
     let mut all = Vec::new();
     for (target, _) in targets::TARGETS {
         let found = inputs(&folder("regressions").join(target));
-        all.extend(found.into_iter().map(|(name, bytes)| (*target, name, bytes)));
+        all.extend(
+            found
+                .into_iter()
+                .map(|(name, bytes)| (*target, name, bytes)),
+        );
     }
     println!("regressions: {:?}", replay(all));
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::attest::{self, Envelope, PublicKey, SignatureError, Statement};
 use crate::container::{Cartridge, ObjectRow, SignatureRow, Zone};
-use crate::model::{Digest, KeyId, PublisherId, Timestamp, Trust, json, shorten};
+use crate::model::{Digest, Json, KeyId, PublisherId, Timestamp, Trust, json, shorten};
 use crate::policy::TrustRegistry;
 
 use super::rule::Place;
@@ -696,13 +696,22 @@ fn statement(
     }
     manifest(g, row, &subject, manifests);
 
-    for (name, expected) in [
+    let engine = g.cartridge.meta("acx.embedding_engine");
+    let tally = [
         (
             "checksumHash",
-            serde_json::Value::from(manifests.checksum.to_string()),
+            Some(Json::from(manifests.checksum.to_string())),
         ),
-        ("fileCount", serde_json::Value::from(manifests.objects)),
-    ] {
+        ("fileCount", Some(Json::from(manifests.objects))),
+        (
+            "embeddingEngine",
+            engine.and_then(|text| json::parse(text.as_bytes()).ok()),
+        ),
+    ];
+    for (name, expected) in tally
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+    {
         if let Some(found) =
             member(name).filter(|found| **found != expected && manifests.is(&subject))
         {

@@ -706,6 +706,7 @@ pub const MUTATIONS: &[Mutation] = &[
     warning("signature-not-canonical", "a pretty-printed statement", || bent(|b| b.envelope.pretty = true)),
     warning("signature-tally", "a fileCount of nothing", || statement(|s| s["predicate"]["fileCount"] = 0.into())),
     warning("signature-tally", "another checksumHash", || statement(|s| s["predicate"]["checksumHash"] = stray_digest().into())),
+    warning("signature-tally", "another embedding engine", || statement(|s| s["predicate"]["embeddingEngine"]["dim"] = 385.into())),
     warning("signature-future", "a signer whose clock is ahead", || {
         statement(|s| s["predicate"]["signedAt"] = "9999-01-01T00:00:00Z".into())
     }),
@@ -799,6 +800,9 @@ pub const MUTATIONS: &[Mutation] = &[
     warning("memory-timestamp", "no time", || memory(|m| m["timestamp"] = "last Tuesday".into())),
     warning("memory-fingerprint", "another fingerprint, in record and row", || {
         bent(|b| b.memory[0].record["artifactFingerprint"] = "0123456789".into())
+    }),
+    warning("memory-fingerprint", "a projectLabel that is no text", || {
+        bent(|b| b.memory[0].record["projectLabel"] = 5.into())
     }),
     // Capabilities and credentials.
     error("capability-json", "no JSON", || bent(|b| b.capabilities[0].json = Some("{".to_owned()))),

@@ -27,6 +27,13 @@ fn check(_: &Context<'_>, item: &MemoryItem<'_>, sink: &mut Sink<'_>) {
     let Some(stated) = record.get("artifactFingerprint").and_then(Json::as_str) else {
         return;
     };
+    let label = record.get("projectLabel").unwrap_or(&Json::Null);
+    if !label.is_string() && !label.is_null() {
+        let place = Place::pointer("memory", &item.row.id, "/projectLabel");
+        let found = json::shown(label);
+        sink.report(place, format!("`projectLabel`: expected a text or null, as the fingerprint is over it, found {found}"));
+        return;
+    }
     // Without one of the fields there is nothing to compare with.
     let Some(expected) = fingerprints(record) else {
         return;
@@ -59,7 +66,7 @@ fn fingerprints(record: &Json) -> Option<Vec<String>> {
             .as_str()
             .map(|text| Value::from(lower(trim(text))))
     };
-    // A value of another type makes no fingerprint; the schema's rule reports it.
+    // A value of another type makes no fingerprint, and is reported as such.
     let verbatim = |field, fits: fn(&Json) -> bool| record.get(field).filter(|v| fits(v)).cloned();
     let mut tags: Vec<String> = record
         .get("tags")?

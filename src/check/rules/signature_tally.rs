@@ -1,4 +1,4 @@
-//! `signature-tally`: the statement miscounts the content.
+//! `signature-tally`: the statement describes other content.
 
 use crate::check::evidence::IssueKind;
 use crate::check::{Check, Rule, Scope};
@@ -10,11 +10,11 @@ pub static RULE: Rule = Rule {
     level: Severity::Warning,
     fixed: false,
     scope: Scope::Cartridge,
-    summary: "the statement miscounts the content",
-    what: "checksumHash and fileCount of the predicate, where present.",
+    summary: "the statement describes other content",
+    what: "checksumHash, fileCount and embeddingEngine of the predicate, where present.",
     why: "They only inform, but a wrong one points to a faulty signer.",
     example: "A fileCount of 0.",
-    fix: "Sign again with a tool that fills them from the manifest.",
+    fix: "Sign again with a tool that fills them from the cartridge.",
     since: "0.1.0",
     check: Check::Evidence(IssueKind::Tally),
 };

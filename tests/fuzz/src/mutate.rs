@@ -57,8 +57,22 @@ pub const CELLS: &[(&str, &[&str])] = &[
         ],
     ),
     ("capabilities", &["id", "json", "content_hash"]),
-    ("attestations", &["att_id", "type", "subject_oid", "media_type", "document", "status_url", "created_at"]),
-    ("objects", &["oid", "kind", "source_ref", "canon", "zone", "sz"]),
+    (
+        "attestations",
+        &[
+            "att_id",
+            "type",
+            "subject_oid",
+            "media_type",
+            "document",
+            "status_url",
+            "created_at",
+        ],
+    ),
+    (
+        "objects",
+        &["oid", "kind", "source_ref", "canon", "zone", "sz"],
+    ),
     (
         "signatures",
         &[
@@ -142,10 +156,14 @@ pub fn change_cells(db: &rusqlite::Connection, input: &mut Input<'_>, most: usiz
         // The first column is the key.
         let key = columns[0];
         let nth = |row: usize| {
-            format!("(SELECT {key} FROM {table} ORDER BY {key} LIMIT 1 OFFSET {row} % max(1, (SELECT count(*) FROM {table})))")
+            format!(
+                "(SELECT {key} FROM {table} ORDER BY {key} LIMIT 1 OFFSET {row} % max(1, (SELECT count(*) FROM {table})))"
+            )
         };
         let run = |sql: String, new: &dyn rusqlite::ToSql| {
-            let Ok(mut statement) = db.prepare(&sql) else { return };
+            let Ok(mut statement) = db.prepare(&sql) else {
+                return;
+            };
             let _ = if statement.parameter_count() == 0 {
                 statement.execute([])
             } else {
@@ -153,11 +171,20 @@ pub fn change_cells(db: &rusqlite::Connection, input: &mut Input<'_>, most: usiz
             };
         };
         match kind % 8 {
-            6 => run(format!("DELETE FROM {table} WHERE {key} = {}", nth(row)), &0),
+            6 => run(
+                format!("DELETE FROM {table} WHERE {key} = {}", nth(row)),
+                &0,
+            ),
             7 => {
                 let copied: Vec<String> = columns
                     .iter()
-                    .map(|c| if c == column { "?1".to_owned() } else { (*c).to_owned() })
+                    .map(|c| {
+                        if c == column {
+                            "?1".to_owned()
+                        } else {
+                            (*c).to_owned()
+                        }
+                    })
                     .collect();
                 let Some(new) = input.text() else { return };
                 run(
@@ -176,7 +203,10 @@ pub fn change_cells(db: &rusqlite::Connection, input: &mut Input<'_>, most: usiz
                 };
                 let change = change.replace(
                     "(SELECT c2 FROM other)",
-                    &format!("(SELECT {column} FROM {table} WHERE {key} = {})", nth(other)),
+                    &format!(
+                        "(SELECT {column} FROM {table} WHERE {key} = {})",
+                        nth(other)
+                    ),
                 );
                 let sql = format!(
                     "UPDATE {table} SET {column} = (SELECT {change} FROM (SELECT {column} AS c FROM {table} WHERE {key} = {row})) WHERE {key} = {row}",
@@ -250,13 +280,17 @@ pub fn edit(document: &mut Value, input: &mut Input<'_>, most: usize) {
         if places.len() > 4_000 {
             return;
         }
-        let Some(at) = input.pick(&places) else { return };
+        let Some(at) = input.pick(&places) else {
+            return;
+        };
         let Some(place) = document.pointer_mut(at) else {
             continue;
         };
         match kind % 7 {
             0 => {
-                let Some(new) = input.pick(&palette()).cloned() else { return };
+                let Some(new) = input.pick(&palette()).cloned() else {
+                    return;
+                };
                 *place = new;
             }
             1 => {
@@ -311,7 +345,9 @@ pub fn edit(document: &mut Value, input: &mut Input<'_>, most: usize) {
             }
             5 => {
                 let copy = place.clone();
-                let Some(other) = input.pick(&places) else { return };
+                let Some(other) = input.pick(&places) else {
+                    return;
+                };
                 if let (Some(other), true) = (document.pointer_mut(other), places.len() < 1_000) {
                     *other = copy;
                 }

@@ -83,11 +83,10 @@ fn judged(bytes: &[u8], issuers: &IssuerKeys) -> Option<Box<Admitted>> {
 fn follow(admitted: &Admitted, issuers: &IssuerKeys) {
     let now = now();
     let weighed = project::levels(admitted, issuers, &now);
-    let [publisher, id, version] =
-        ["publisher_id", "artifact_id", "artifact_version"].map(|key| {
-            let value = admitted.cartridge().meta(&format!("acx.{key}"));
-            value.expect("an accepted cartridge has a coordinate")
-        });
+    let [publisher, id, version] = ["publisher_id", "artifact_id", "artifact_version"].map(|key| {
+        let value = admitted.cartridge().meta(&format!("acx.{key}"));
+        value.expect("an accepted cartridge has a coordinate")
+    });
     let path = format!("cartridges/{publisher}/{id}/{version}/cartridge.acx");
     let projected = project::entry(&path, admitted, &weighed);
     let _ = project::card(&projected.entry, admitted);
@@ -124,14 +123,17 @@ fn listed(entries: Entries) {
     let integrity = publish::sign(&content, &signing, &key);
     let file = publish::render(&content, &integrity).expect("an index is written");
     let read = publish::read(&file).unwrap_or_else(|e| panic!("the index that came of it: {e}"));
-    assert!(read.head.well_formed, "the index is in the form in which it is written");
+    assert!(
+        read.head.well_formed,
+        "the index is in the form in which it is written"
+    );
 }
 
 /// The parts of an accepted cartridge that its publisher signed.
 fn content(admitted: &Admitted) -> Value {
     let weighed = project::levels(admitted, &IssuerKeys::default(), &now());
-    let mut entry =
-        serde_json::to_value(project::entry("x", admitted, &weighed).entry).expect("an entry is JSON");
+    let mut entry = serde_json::to_value(project::entry("x", admitted, &weighed).entry)
+        .expect("an entry is JSON");
     let members = entry.as_object_mut().expect("an object");
     members.shift_remove("sha256");
     members.shift_remove("bytes");
@@ -183,7 +185,11 @@ impl Base {
     /// Judges a changed file that nobody signed anew: what is accepted is what was signed.
     fn judge_changed(&self, bytes: &[u8]) {
         if let Some(admitted) = judged(bytes, &IssuerKeys::default()) {
-            assert_eq!(content(&admitted), self.content, "accepted, and not what was signed");
+            assert_eq!(
+                content(&admitted),
+                self.content,
+                "accepted, and not what was signed"
+            );
         }
     }
 }
@@ -316,7 +322,9 @@ fn signed_text(data: &[u8]) {
     // A name that is taken makes no cartridge.
     let taken = usize::from(*place) % PLACES == 7
         && (std::str::from_utf8(text).is_err()
-            || BASES[0].content["files"].to_string().contains(&*String::from_utf8_lossy(text)));
+            || BASES[0].content["files"]
+                .to_string()
+                .contains(&*String::from_utf8_lossy(text)));
     if !taken {
         cartridge(&signed_with(*place, text));
     }
@@ -401,7 +409,11 @@ fn judge_document(kind: Kind, bytes: &[u8]) {
             publication: true,
         };
         let again = document::judge(kind, "x.json", None, &file, settings);
-        assert!(again.accepted.is_some(), "signed, and then refused: {:?}", again.findings);
+        assert!(
+            again.accepted.is_some(),
+            "signed, and then refused: {:?}",
+            again.findings
+        );
         let twice = document::sign(kind, "x.json", &file, &publisher, &key, &now);
         assert_eq!(twice.ok(), Some(file), "signing twice gives the same file");
     }
@@ -412,15 +424,30 @@ fn edited_document(kind: Kind, input: &mut Input<'_>) {
     let mut value = match kind {
         Kind::Workflow => workflow.value,
         Kind::AgentGraph => {
-            signed::graph("io.github.acme", "team", "1.0.0", PUBLISHER_SEED, &[&workflow]).value
+            signed::graph(
+                "io.github.acme",
+                "team",
+                "1.0.0",
+                PUBLISHER_SEED,
+                &[&workflow],
+            )
+            .value
         }
     };
     edit(&mut value, input, EDITS);
     if value.is_object() {
-        signed::sign(&mut value, "io.github.acme", PUBLISHER_SEED, signed::SIGNED_AT);
+        signed::sign(
+            &mut value,
+            "io.github.acme",
+            PUBLISHER_SEED,
+            signed::SIGNED_AT,
+        );
         edit(&mut value, input, EDITS);
     }
-    judge_document(kind, &serde_json::to_vec(&value).expect("a JSON value prints"));
+    judge_document(
+        kind,
+        &serde_json::to_vec(&value).expect("a JSON value prints"),
+    );
 }
 
 /// A workflow or a graph, as it is.
@@ -460,7 +487,11 @@ fn credential(data: &[u8]) {
         let mut sound = levels::credential(&ROM);
         levels::sign(&mut sound, levels::ISSUER_SEED);
         let found = json::parse(text.as_bytes()).expect("a verified credential is JSON");
-        assert_eq!(jcs::jcs(&found), jcs::jcs(&sound), "verified, and not what was signed");
+        assert_eq!(
+            jcs::jcs(&found),
+            jcs::jcs(&sound),
+            "verified, and not what was signed"
+        );
     }
 }
 
@@ -532,9 +563,13 @@ fn edited_index(input: &mut Input<'_>) {
     let integrity = index
         .as_object_mut()
         .and_then(|members| members.shift_remove("integrity"));
-    let Some(mut integrity) = integrity else { return };
+    let Some(mut integrity) = integrity else {
+        return;
+    };
     edit(&mut index, input, EDITS);
-    let payload = integrity["envelope"]["payload"].as_str().unwrap_or_default();
+    let payload = integrity["envelope"]["payload"]
+        .as_str()
+        .unwrap_or_default();
     let payload = STANDARD.decode(payload).expect("Base64 that we wrote");
     let mut statement: Value = serde_json::from_slice(&payload).expect("JSON that we wrote");
     let digest = keys::sha256(jcs::jcs(&index).as_bytes());
@@ -547,7 +582,10 @@ fn edited_index(input: &mut Input<'_>) {
     edit(&mut statement, input, EDITS);
     let payload = jcs::jcs(&statement);
     let seed = keys::seed(90);
-    let sig = keys::sign(&seed, &envelope::Envelope::new(seed).pae(payload.as_bytes()));
+    let sig = keys::sign(
+        &seed,
+        &envelope::Envelope::new(seed).pae(payload.as_bytes()),
+    );
     integrity["envelope"]["payload"] = STANDARD.encode(payload).into();
     integrity["envelope"]["signatures"][0]["sig"] = STANDARD.encode(sig).into();
     integrity["digest"] = digest.into();
@@ -566,9 +604,17 @@ pub static SOUND_INDEX: LazyLock<Value> = LazyLock::new(|| {
     let weighed = project::levels(&admitted, &IssuerKeys::default(), &now());
     let mut entries = Entries::default();
     let at = "cartridges/io.github.acme/fine/1.0.0/cartridge.acx";
-    entries.cartridges.push(project::entry(at, &admitted, &weighed).entry);
+    entries
+        .cartridges
+        .push(project::entry(at, &admitted, &weighed).entry);
     let workflow = signed::workflow("io.github.acme", "pipeline", "1.0.0", PUBLISHER_SEED);
-    let graph = signed::graph("io.github.acme", "team", "1.0.0", PUBLISHER_SEED, &[&workflow]);
+    let graph = signed::graph(
+        "io.github.acme",
+        "team",
+        "1.0.0",
+        PUBLISHER_SEED,
+        &[&workflow],
+    );
     for (kind, value) in [(Kind::Workflow, workflow), (Kind::AgentGraph, graph)] {
         let now = now();
         let settings = document::Settings {
@@ -653,7 +699,12 @@ fn lance_rows(data: &[u8]) {
     let dataset = lance::dataset(&batch, &now()).expect("any row is written");
     let again = lance::dataset(&batch, &now()).expect("any row is written");
     assert!(dataset == again);
-    assert!(dataset.files.iter().all(|(path, bytes)| !path.is_empty() && !bytes.is_empty()));
+    assert!(
+        dataset
+            .files
+            .iter()
+            .all(|(path, bytes)| !path.is_empty() && !bytes.is_empty())
+    );
 }
 
 /// The status ledger.
@@ -722,9 +773,28 @@ pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     for (table, (_, columns)) in CELLS.iter().enumerate() {
         for column in 0..columns.len() {
             for change in 0..CHANGES.len() {
-                let bytes = [0, 0, 0, table as u8, 0, 1, 0, column as u8, 0, change as u8, 0, 2, 1, b'x'];
+                let bytes = [
+                    0,
+                    0,
+                    0,
+                    table as u8,
+                    0,
+                    1,
+                    0,
+                    column as u8,
+                    0,
+                    change as u8,
+                    0,
+                    2,
+                    1,
+                    b'x',
+                ];
                 if (column + change) % 4 == 0 {
-                    put("cells", format!("{table}-{column}-{change}"), bytes.to_vec());
+                    put(
+                        "cells",
+                        format!("{table}-{column}-{change}"),
+                        bytes.to_vec(),
+                    );
                 }
             }
         }
@@ -743,56 +813,139 @@ pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let builder = Builder::valid("io.github.acme", "fine", "1.0.0").with_memories(1);
     let derived: [(u8, Vec<u8>); 8] = [
         (0, spec_of(&builder)),
-        (1, crate::support::documents::lance_descriptor(&json!({"id": "local-hash-128", "dim": 128})).to_string().into()),
+        (
+            1,
+            crate::support::documents::lance_descriptor(
+                &json!({"id": "local-hash-128", "dim": 128}),
+            )
+            .to_string()
+            .into(),
+        ),
         (2, crate::support::documents::harness().to_string().into()),
-        (3, crate::support::documents::loop_policy(&json!({"id": "local-hash-128", "dim": 128})).to_string().into()),
+        (
+            3,
+            crate::support::documents::loop_policy(&json!({"id": "local-hash-128", "dim": 128}))
+                .to_string()
+                .into(),
+        ),
         (4, builder.memory[0].payload().into()),
         (5, builder.capabilities[0].json().into()),
         (6, crate::support::records::skill_md("builds").into()),
         (9, b"acx.tags\n[\"a\"]".to_vec()),
     ];
     for (place, text) in derived {
-        put("signed", format!("sound-{place}"), [vec![place], text].concat());
+        put(
+            "signed",
+            format!("sound-{place}"),
+            [vec![place], text].concat(),
+        );
     }
     for (name, text) in [
         ("alias", "---\nname: &a builds\ndescription: *a\n---\n"),
         ("deep", "---\nname: [[[[[[[[[[]]]]]]]]]]\n---\n"),
         ("crlf", "---\r\nname: builds\r\n---\r\n"),
     ] {
-        put("signed", format!("skill-{name}"), [&[6], text.as_bytes()].concat());
+        put(
+            "signed",
+            format!("skill-{name}"),
+            [&[6], text.as_bytes()].concat(),
+        );
     }
-    for (n, name) in ["rom/../x", "rom/skills/x/SKILL.md", "save/x", "rom/a\\b", "rom//x"].iter().enumerate() {
-        put("signed", format!("name-{n}"), [&[7], name.as_bytes()].concat());
+    for (n, name) in [
+        "rom/../x",
+        "rom/skills/x/SKILL.md",
+        "save/x",
+        "rom/a\\b",
+        "rom//x",
+    ]
+    .iter()
+    .enumerate()
+    {
+        put(
+            "signed",
+            format!("name-{n}"),
+            [&[7], name.as_bytes()].concat(),
+        );
     }
     let mut sound = levels::credential(&ROM);
     levels::sign(&mut sound, levels::ISSUER_SEED);
     put("credential", "sound".to_owned(), sound.to_string().into());
     let lists = [levels::signed_list(&[9])];
-    put("issuer_keys", "sound".to_owned(), levels::issuer_keys(&lists).to_string().into());
+    put(
+        "issuer_keys",
+        "sound".to_owned(),
+        levels::issuer_keys(&lists).to_string().into(),
+    );
     let workflow = signed::workflow("io.github.acme", "pipeline", "1.0.0", PUBLISHER_SEED);
-    let graph = signed::graph("io.github.acme", "team", "1.0.0", PUBLISHER_SEED, &[&workflow]);
-    put("document", "workflow".to_owned(), [vec![0], workflow.bytes()].concat());
-    put("document", "graph".to_owned(), [vec![1], graph.bytes()].concat());
+    let graph = signed::graph(
+        "io.github.acme",
+        "team",
+        "1.0.0",
+        PUBLISHER_SEED,
+        &[&workflow],
+    );
+    put(
+        "document",
+        "workflow".to_owned(),
+        [vec![0], workflow.bytes()].concat(),
+    );
+    put(
+        "document",
+        "graph".to_owned(),
+        [vec![1], graph.bytes()].concat(),
+    );
     let mut file = serde_json::to_vec_pretty(&*SOUND_INDEX).expect("a JSON value prints");
     file.push(b'\n');
     put("index", "sound".to_owned(), file);
-    put("envelope", "index".to_owned(), SOUND_INDEX["integrity"]["envelope"].to_string().into());
-    for (n, text) in ["{}", "[1,2.5,-0,1e-7,\"\\u00e9\\ud83d\\ude00\"]", "{\"b\":1,\"a\":[null,true]}", "{\"a\":1,\"a\":2}"].iter().enumerate() {
+    put(
+        "envelope",
+        "index".to_owned(),
+        SOUND_INDEX["integrity"]["envelope"].to_string().into(),
+    );
+    for (n, text) in [
+        "{}",
+        "[1,2.5,-0,1e-7,\"\\u00e9\\ud83d\\ude00\"]",
+        "{\"b\":1,\"a\":[null,true]}",
+        "{\"a\":1,\"a\":2}",
+    ]
+    .iter()
+    .enumerate()
+    {
         put("json", n.to_string(), text.as_bytes().to_vec());
     }
-    put("lance_rows", "one".to_owned(), b"\x25\x02id\x05title\x07summary\x04time\x03tag\x02fp\x04base\x04task".to_vec());
+    put(
+        "lance_rows",
+        "one".to_owned(),
+        b"\x25\x02id\x05title\x07summary\x04time\x03tag\x02fp\x04base\x04task".to_vec(),
+    );
     put("lance_rows", "wide".to_owned(), [200; 700].to_vec());
     put("ledger", "sound".to_owned(), sound_ledger());
     put("trust", "sound".to_owned(), sound_trust());
     for (n, text) in POLICIES.iter().enumerate() {
         put("policy", n.to_string(), text.as_bytes().to_vec());
     }
-    for (n, text) in ["AKIAIOSFODNN7EXAMPLE", "password = \"hunter2hunter2\"", "see github.com/acme/tools", "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n"].iter().enumerate() {
+    for (n, text) in [
+        "AKIAIOSFODNN7EXAMPLE",
+        "password = \"hunter2hunter2\"",
+        "see github.com/acme/tools",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n",
+    ]
+    .iter()
+    .enumerate()
+    {
         put("scrub", n.to_string(), text.as_bytes().to_vec());
     }
     let (zero, one) = ("0".repeat(40), "1".repeat(40));
-    put("updates", "one".to_owned(), format!("{zero} {one} refs/heads/main\n").into());
-    put("updates", "two".to_owned(), format!("{one} {zero} refs/heads/a\n{zero} {one} refs/tags/v1\n").into());
+    put(
+        "updates",
+        "one".to_owned(),
+        format!("{zero} {one} refs/heads/main\n").into(),
+    );
+    put(
+        "updates",
+        "two".to_owned(),
+        format!("{one} {zero} refs/heads/a\n{zero} {one} refs/tags/v1\n").into(),
+    );
     out
 }
 
@@ -804,7 +957,10 @@ fn spec_of(builder: &Builder) -> Vec<u8> {
 
 fn sound_ledger() -> Vec<u8> {
     let workflow = signed::workflow("io.github.acme", "pipeline", "1.0.0", PUBLISHER_SEED);
-    let entries: Vec<Value> = ["deprecated", "withdrawn"].iter().map(|s| workflow.ledger_entry(s)).collect();
+    let entries: Vec<Value> = ["deprecated", "withdrawn"]
+        .iter()
+        .map(|s| workflow.ledger_entry(s))
+        .collect();
     let mut ledger = Map::new();
     ledger.insert("schemaVersion".to_owned(), json!("acx.registry-status/1"));
     ledger.insert("entries".to_owned(), Value::Array(entries));
