@@ -10,8 +10,11 @@
     missing_docs
 )]
 
-#[path = "support/python.rs"]
-mod python;
+#[path = "fuzz/src/mutate.rs"]
+mod mutate;
+mod support;
+#[path = "fuzz/src/targets.rs"]
+mod targets;
 
 use std::collections::HashMap;
 use std::fs;
@@ -30,6 +33,7 @@ use arrow::array::{
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Float32Type, Int32Type, Schema};
 use serde_json::{Value, json};
+use support::python;
 
 /// Numbers that are the same on every run (xorshift64*).
 struct Random(u64);
@@ -358,6 +362,19 @@ fn readers_agree() {
             true,
         );
     }
+
+    // Rows that the fuzzers made.
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/lance_rows");
+    let mut fuzzed = 0;
+    for entry in fs::read_dir(kept).unwrap() {
+        let rows = targets::rows(&fs::read(entry.unwrap().path()).unwrap());
+        if !rows.is_empty() {
+            fuzzed += 1;
+            let batch = record_batch(&rows).unwrap();
+            write_case(&at(format!("fuzzed-{fuzzed:03}")), &batch, true);
+        }
+    }
+    assert!(fuzzed > 0, "no rows in the corpus of lance_rows");
 
     // Schemas nobody chose: any columns in any order, nullable or not, with and without nulls.
     let names = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];

@@ -919,8 +919,10 @@ pub fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
         b"\x25\x02id\x05title\x07summary\x04time\x03tag\x02fp\x04base\x04task".to_vec(),
     );
     put("lance_rows", "wide".to_owned(), [200; 700].to_vec());
-    put("ledger", "sound".to_owned(), sound_ledger());
-    put("trust", "sound".to_owned(), sound_trust());
+    let (ledger, trust) = (sound_ledger(), sound_trust());
+    assert!(StatusLedger::parse(&ledger).is_ok() && TrustRegistry::parse(&trust, &now()).is_ok());
+    put("ledger", "sound".to_owned(), ledger);
+    put("trust", "sound".to_owned(), trust);
     for (n, text) in POLICIES.iter().enumerate() {
         put("policy", n.to_string(), text.as_bytes().to_vec());
     }
@@ -957,12 +959,14 @@ fn spec_of(builder: &Builder) -> Vec<u8> {
 
 fn sound_ledger() -> Vec<u8> {
     let workflow = signed::workflow("io.github.acme", "pipeline", "1.0.0", PUBLISHER_SEED);
-    let entries: Vec<Value> = ["deprecated", "withdrawn"]
-        .iter()
-        .map(|s| workflow.ledger_entry(s))
-        .collect();
+    let other = signed::workflow("io.github.acme", "pipeline", "1.1.0", PUBLISHER_SEED);
+    let entries = vec![
+        workflow.ledger_entry("deprecated"),
+        other.ledger_entry("withdrawn"),
+    ];
     let mut ledger = Map::new();
     ledger.insert("schemaVersion".to_owned(), json!("acx.registry-status/1"));
+    ledger.insert("updatedAt".to_owned(), json!("2026-07-16T00:00:00Z"));
     ledger.insert("entries".to_owned(), Value::Array(entries));
     Value::Object(ledger).to_string().into()
 }
@@ -971,7 +975,7 @@ fn sound_trust() -> Vec<u8> {
     use crate::support::trust::{TrustKey, trust_registry};
     let keys = [
         TrustKey::active(keys::seed(PUBLISHER_SEED), "io.github.acme"),
-        TrustKey::active(keys::seed(8), "io.github.acme").revoked("lost"),
+        TrustKey::active(keys::seed(8), "io.github.acme").revoked("retired"),
     ];
     trust_registry(&keys).to_string().into()
 }
