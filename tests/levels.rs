@@ -1633,6 +1633,15 @@ fn as_the_index_says(registry: &TempRegistry, path: &str, entry: &Value) {
             "{human}"
         );
     }
+    // A registry that pins its issuers' keys is not judged by others.
+    let pin = format!("sha256:{}", "0".repeat(64));
+    registry.policy(&format!("[levels]\nissuer_keys_sha256 = \"{pin}\"\n"));
+    let out = at(registry, &["check", path, "--registry", "."]);
+    assert_eq!((out.status, out.stdout.as_str()), (2, ""), "{out:#?}");
+    assert!(
+        out.stderr.contains("[levels] issuer_keys_sha256"),
+        "{out:#?}"
+    );
 }
 
 #[test]
