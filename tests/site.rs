@@ -717,6 +717,10 @@ fn a_level_is_shown_with_its_evidence_and_a_forged_one_is_never_verified() {
     let keys = levels::issuer_keys(&[levels::signed_list(&[9])]);
     registry.put("issuer-keys.json", keys.to_string());
     let mut builder = levels::cartridge("fine");
+    // The signed package spec counts them.
+    builder
+        .attestations
+        .push(levels::attestation("forged", "{}"));
     let rom = builder.manifest_hash();
     let mut proven = levels::credential(&rom);
     levels::sign(&mut proven, levels::ISSUER_SEED);
@@ -832,34 +836,13 @@ fn no_text_becomes_anything_else() {
                 shown[field] = json!(text);
             }
             shown["tags"] = json!([text]);
-            shown["lineage"] = json!([{
-                "artifactType": text, "publisherId": text, "id": text, "version": text, "digest": text,
-                "relation": text, "source": text,
-            }]);
             shown["registryStatus"] = hostile["registryStatus"].clone();
         }
-        for field in ["alias", "bind", "role", "romDigest"] {
-            flow["participants"][0][field] = json!(text);
-        }
+        // Whatever else they have is of a form that an index is held to when it is read.
+        flow["participants"][0]["role"] = json!(text);
         flow["capabilities"] = json!([text]);
-        team["intents"] = json!([text]);
-        for list in ["actors", "knowledge", "loops"] {
-            for field in ["id", "name", "kind"] {
-                team[list][0][field] = json!(text);
-            }
-        }
-        team["knowledge"][0]["stewards"] = json!([text]);
-        for field in [
-            "loopId",
-            "publisherId",
-            "id",
-            "version",
-            "digest",
-            "status",
-            "path",
-            "registryStatus",
-        ] {
-            team["dependencies"][0][field] = json!(text);
+        for list in ["actors", "knowledge"] {
+            team[list][0]["name"] = json!(text);
         }
         let mut start = template("t");
         for field in [
