@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use acx_registry::policy::Policy;
 use acx_registry::publish::KeySource;
-use acx_registry::registry::{self, Registry};
+use acx_registry::registry::Registry;
 use acx_registry::report::{ACCEPTED, REJECTED, escape};
 use acx_registry::site::{self, Site};
 use serde_json::json;
@@ -48,14 +47,9 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     };
     let site = Site::new(verified, pins.source)?;
     let root = report.file.parent().unwrap_or(Path::new(""));
-    let site = match registry::find_root(root) {
-        Ok(_) => {
-            let own = Registry::load(root, &verified.signing.signed_at)?;
-            site.beside(root, own.policy, given.unwrap_or(own.issuers))
-        }
-        // An index alone, or with what it lists.
-        Err(_) => site.beside(root, Policy::default(), given.unwrap_or_default()),
-    };
+    // What a mirror lacks is its default; levels are shown where the keys give what the index says.
+    let own = Registry::load(root, &verified.signing.signed_at)?;
+    let site = site.beside(root, own.policy, given.unwrap_or(own.issuers));
     let out = escape(&args.out.to_string_lossy());
     let written =
         site::write(&site, &args.out).map_err(|e| Failure(format!("--out {out}: {e}")))?;
