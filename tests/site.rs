@@ -200,8 +200,7 @@ fn text<'a>(pages: &'a Pages, path: &str) -> &'a str {
 
 /// A registry that shows everything there is to see: for the tests, and for the eyes.
 fn varied() -> (Vec<Value>, Vec<Value>) {
-    let mut entries = with_documents();
-    entries.extend([
+    let mut entries = vec![
         entry("com.example.ada", "build-smith", "2.0.0-rc.1", |e| {
             e["name"] = json!("Build Smith");
         }),
@@ -268,7 +267,7 @@ fn varied() -> (Vec<Value>, Vec<Value>) {
             e["tags"] = json!(["incident", "on-call"]);
             e["capabilities"] = json!([capability("triage-incident"), capability("debug")]);
         }),
-    ]);
+    ];
     let works = [
         "lint", "port", "review", "release", "migrate", "trace", "triage", "index",
     ];
@@ -310,6 +309,7 @@ fn varied() -> (Vec<Value>, Vec<Value>) {
         e["authors"] = json!([{"name": "x", "url": "JaVaScRiPt:alert(1)"}]);
         e["capabilities"] = json!([capability("'\"><svg onload=self.pwned=1>")]);
     }));
+    entries.extend(with_documents());
     (entries, vec![template("starter")])
 }
 

@@ -251,7 +251,8 @@ fn line(h: &mut Html, from: &Node, to: &Node, class: &str) {
 /// A node: an inner picture cuts off what does not fit.
 fn boxed(h: &mut Html, node: &Node) {
     if let Some(href) = &node.href {
-        h.open("a", &[("href", href)]);
+        let name = format!("{} {}", node.label, node.kind);
+        h.open("a", &[("href", href), ("aria-label", &name)]);
     }
     let [x, y, width, height] = [node.x(), node.y(), WIDTH, HEIGHT].map(|n| n.to_string());
     h.open(
