@@ -264,7 +264,8 @@ fn boxed(h: &mut Html, node: &Node) {
         &[("width", &width), ("height", &height), ("rx", "6")],
     )
     .close("rect");
-    h.element("text", &[("x", "10"), ("y", "15")], &node.label);
+    h.element("text", &[("x", "10"), ("y", "15")], &node.label)
+        .raw(" ");
     let small = [("class", "kind"), ("x", "10"), ("y", "29")];
     h.element("text", &small, &node.kind).close("svg");
     if node.href.is_some() {
