@@ -1574,6 +1574,8 @@ fn a_forged_claim_beside_a_proven_one_never_reads_verified() {
 
 /// `check` and `verify` say of levels what the index says, with the keys that are given, with a registry's own, and with none.
 fn as_the_index_says(registry: &TempRegistry, path: &str, entry: &Value) {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/report.schema.json");
+    let schema = jsonschema::validator_for(&read_json(schema.as_ref())).unwrap();
     let given = ["--issuer-keys", "issuer-keys.json"];
     for args in [
         [&["check", path][..], &given[..]].concat(),
@@ -1582,6 +1584,7 @@ fn as_the_index_says(registry: &TempRegistry, path: &str, entry: &Value) {
     ] {
         let out = at(registry, &[&args[..], &["--format", "json"]].concat());
         assert_eq!(out.status, 0, "{args:?}: {}", out.stdout);
+        schema.validate(&out.json()).unwrap();
         let levels = out.json()["files"][0]["levels"].clone();
         for member in ["level", "levelClaim", "capabilities"] {
             assert_eq!(levels[member], entry[member], "{args:?}: {member}");
