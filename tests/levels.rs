@@ -1569,6 +1569,112 @@ fn a_forged_claim_beside_a_proven_one_never_reads_verified() {
         "{human:#?}"
     );
     assert_eq!(human.status, 0);
+    as_the_index_says(&registry, &path, &entry);
+}
+
+/// `check` and `verify` say of levels what the index says, with the keys that are given, with a registry's own, and with none.
+fn as_the_index_says(registry: &TempRegistry, path: &str, entry: &Value) {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/report.schema.json");
+    let schema = jsonschema::validator_for(&read_json(schema.as_ref())).unwrap();
+    let given = ["--issuer-keys", "issuer-keys.json"];
+    for args in [
+        [&["check", path][..], &given[..]].concat(),
+        vec!["check", path, "--registry", "."],
+        [&["verify", path][..], &given[..]].concat(),
+    ] {
+        let out = at(registry, &[&args[..], &["--format", "json"]].concat());
+        assert_eq!(out.status, 0, "{args:?}: {}", out.stdout);
+        schema.validate(&out.json()).unwrap();
+        let levels = out.json()["files"][0]["levels"].clone();
+        for member in ["level", "levelClaim", "capabilities"] {
+            assert_eq!(levels[member], entry[member], "{args:?}: {member}");
+        }
+        let states: Vec<(&str, &str)> = levels["credentials"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| (c["attId"].as_str().unwrap(), c["state"].as_str().unwrap()))
+            .collect();
+        let expected = [
+            ("forged", "invalid"),
+            ("proven", "verified"),
+            ("revoked", "revoked"),
+            ("unknown", "unresolved"),
+        ];
+        assert_eq!(states, expected, "{args:?}");
+        let human = at(registry, &args).stdout;
+        for line in [
+            "  level 26 principal, proven; claims 45 legend (invalid)\n",
+            "  credential forged: invalid: proof: the signature does not verify",
+            "  credential proven: verified: ",
+            "  credential revoked: revoked: ",
+            "  credential unknown: unresolved: no key for",
+            "  capability debug (backend): invalid\n",
+            "  capability implement-feature (backend): verified\n",
+        ] {
+            assert!(human.contains(line), "{args:?}: {line}\n{human}");
+        }
+    }
+    for command in ["check", "verify"] {
+        let out = at(registry, &[command, path, "--format", "json"]);
+        assert_eq!(out.status, 0, "{}", out.stdout);
+        let levels = out.json()["files"][0]["levels"].clone();
+        assert_eq!(levels["level"], Value::Null);
+        assert_eq!(levels["levelClaim"]["verificationState"], "unresolved");
+        for c in levels["credentials"].as_array().unwrap() {
+            assert_eq!(c["state"], "unresolved", "{c}");
+        }
+        for c in levels["capabilities"].as_array().unwrap() {
+            assert_eq!(
+                (&c["verified"], &c["verificationState"]),
+                (&json!(false), &json!("unresolved"))
+            );
+        }
+        let human = at(registry, &[command, path]).stdout;
+        assert!(
+            human.contains("  no level is proven; claims 45 legend (unresolved)\n"),
+            "{human}"
+        );
+    }
+    // A registry that pins its issuers' keys is not judged by others.
+    let pin = format!("sha256:{}", "0".repeat(64));
+    registry.policy(&format!("[levels]\nissuer_keys_sha256 = \"{pin}\"\n"));
+    let out = at(registry, &["check", path, "--registry", "."]);
+    assert_eq!((out.status, out.stdout.as_str()), (2, ""), "{out:#?}");
+    assert!(
+        out.stderr.contains("[levels] issuer_keys_sha256"),
+        "{out:#?}"
+    );
+}
+
+#[test]
+fn what_holds_no_credential_or_is_rejected_has_no_levels() {
+    let registry = TempRegistry::new();
+    registry.put(
+        "issuer-keys.json",
+        issuer_keys(&[signed_list(&[9])]).to_string(),
+    );
+    let plain = registry.cartridge(&Builder::valid("io.github.acme", "plain", "1.0.0"));
+    for command in ["check", "verify"] {
+        let args = [command, &plain, "--issuer-keys", "issuer-keys.json"];
+        let out = at(&registry, &[&args[..], &["--format", "json"]].concat());
+        assert_eq!(out.status, 0, "{}", out.stdout);
+        assert_eq!(out.json()["files"][0].get("levels"), None, "{command}");
+        assert!(!at(&registry, &args).stdout.contains("level"), "{command}");
+    }
+    // Nobody signed this one: it is not listed, and a proof about nobody's ROM proves nothing.
+    let mut builder = made(&case("unsigned", |_| {}, "", ""));
+    builder.envelope.absent = true;
+    let path = registry.cartridge(&builder);
+    let args = ["--issuer-keys", "issuer-keys.json", "--format", "json"];
+    let out = at(&registry, &[&["check", &path][..], &args[..]].concat());
+    assert_eq!(out.status, 1);
+    assert_eq!(out.json()["files"][0].get("levels"), None);
+    let out = at(&registry, &[&["verify", &path][..], &args[..]].concat());
+    let levels = &out.json()["files"][0]["levels"];
+    assert_eq!(out.status, 1);
+    assert_eq!(levels["level"], Value::Null);
+    assert_eq!(levels["levelClaim"]["verificationState"], "invalid");
 }
 
 #[test]
@@ -1885,7 +1991,7 @@ fn issuer_keys_are_read_whole_or_refused() {
         if bytes.len() > 16 << 20 {
             continue;
         }
-        for command in ["level", "inspect"] {
+        for command in ["level", "inspect", "check", "verify"] {
             let out = at(
                 &registry,
                 &[command, &path, "--issuer-keys", "issuer-keys.json"],

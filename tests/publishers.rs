@@ -16,7 +16,7 @@ use support::cartridge::Builder;
 use support::git::Lab;
 use support::keys;
 use support::registry::{
-    TempRegistry, TrustKey, listed, rejected_codes, trust_registry, warning_codes,
+    SEPTEMBER, TempRegistry, TrustKey, listed, rejected_codes, trust_registry, warning_codes,
 };
 
 const FIRST: u8 = 7;
@@ -131,6 +131,55 @@ fn a_rotated_key_goes_on_from_the_one_before() {
         rejected_codes(&registry.build_index(&[]).json())[&new],
         ["history-publisher-key"]
     );
+}
+
+#[test]
+fn a_waiver_lets_one_path_change_its_key_until_its_day() {
+    let (registry, new) = two_keys();
+    let waiver = |path: &str, expires: &str| {
+        let reason = "The publisher lost the key; they proved it by their domain.";
+        registry.policy(&format!(
+            "[[waivers]]\ncode = \"history-publisher-key\"\npath = \"{path}\"\nreason = \"{reason}\"\nexpires = \"{expires}\"\n"
+        ));
+    };
+    let codes = |status: i32| {
+        let out = registry.run_with(
+            &["build-index", "--dry-run", "--format", "json"],
+            &[("SOURCE_DATE_EPOCH", SEPTEMBER)],
+        );
+        assert_eq!(out.status, status, "{out:#?}");
+        out.json()
+    };
+    // Another path's, another publisher's, and one whose day has passed.
+    for (path, expires) in [
+        ("cartridges/io.github.acme/build-smith/**", "2099-01-01"),
+        ("cartridges/io.github.acm/**", "2099-01-01"),
+        (new.as_str(), "2026-08-31"),
+    ] {
+        waiver(path, expires);
+        let report = codes(1);
+        assert_eq!(rejected_codes(&report)[&new], ["history-publisher-key"]);
+        let unused = ("policy-waiver".to_owned(), "acx-registry.toml".to_owned());
+        assert!(warning_codes(&report).contains(&unused), "{report}");
+    }
+    waiver(&new, "2026-09-01");
+    let report = codes(0);
+    let warnings = report["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert_eq!(warnings[0]["code"], "history-publisher-key");
+    let message = warnings[0]["message"].as_str().unwrap();
+    assert!(
+        message.ends_with(" (waived until 2026-09-01: The publisher lost the key; they proved it by their domain.)"),
+        "{message}"
+    );
+    // What was let in pins its key: the publisher goes on with it, and without the waiver.
+    assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
+    registry.policy("");
+    registry.cartridge(&signed("other-tool", "1.1.0", SECOND));
+    assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
+    let third = registry.cartridge(&signed("third-tool", "1.0.0", THIRD));
+    let report = codes(1);
+    assert_eq!(rejected_codes(&report)[&third], ["history-publisher-key"]);
 }
 
 #[test]

@@ -174,6 +174,7 @@ fn every_format_is_as_it_was() {
             status: "warning",
             clean: true,
             findings: Vec::new(),
+            levels: None,
             summary: "signed by a key that no registry vouches for".to_owned(),
         },
         FileReport {

@@ -25,8 +25,10 @@ use acx_registry::publish::KeySource;
 use acx_registry::publish::{self, Content, SignedIndex, Signing};
 use acx_registry::site::{self, Site};
 use serde_json::{Value, json};
-use support::cartridge::Builder;
+use support::cartridge::{Builder, PUBLISHER_SEED};
+use support::levels;
 use support::registry::{INDEX_SEED, SEPTEMBER, TempRegistry, index_keyid, ledger_entry};
+use support::signed::{graph, workflow};
 use support::{keys, registry::run_acx};
 
 /// An entry of an index, as a build writes it, but for what is changed.
@@ -73,13 +75,96 @@ fn template(id: &str) -> Value {
     })
 }
 
-/// The bytes of an index of these entries, signed as a hostile registry can sign whatever it likes.
+/// An entry of a workflow, or of an Agent Graph that pins workflows, as a build writes it, but for what is changed.
+fn document(
+    publisher: &str,
+    id: &str,
+    version: &str,
+    pinned: Option<&[&Value]>,
+    edit: impl FnOnce(&mut Value),
+) -> Value {
+    let mut entry = entry(publisher, id, version, |_| {});
+    for name in [
+        "slug",
+        "role",
+        "provider",
+        "model",
+        "authors",
+        "homepage",
+        "specClean",
+        "romHash",
+        "bytes",
+        "capabilities",
+        "level",
+        "levelClaim",
+        "memories",
+    ] {
+        entry.as_object_mut().unwrap().remove(name);
+    }
+    let place = match pinned {
+        None => format!("cals/{publisher}/{id}/{version}.cal.json"),
+        Some(_) => format!("graphs/{publisher}/{id}/{version}.agent-graph.json"),
+    };
+    let own = match pinned {
+        None => json!({
+            "participants": [{"alias": "builder", "bind": "slot", "role": "backend_dev", "romDigest": null}],
+            "participantCount": 1, "nodeCount": 2, "capabilities": ["debug"],
+        }),
+        Some(pinned) => {
+            let loops = pinned.iter().enumerate().map(|(n, workflow)| {
+                json!({
+                    "id": format!("loop{n}"), "kind": "acx-workflow",
+                    "workflowPublisherId": workflow["publisher"], "workflowId": workflow["id"],
+                    "workflowVersion": workflow["version"], "digest": workflow["digest"],
+                })
+            });
+            let resolved = pinned.iter().enumerate().map(|(n, workflow)| {
+                json!({
+                    "loopId": format!("loop{n}"), "artifactType": "workflow",
+                    "publisherId": workflow["publisher"], "id": workflow["id"],
+                    "version": workflow["version"], "digest": workflow["digest"],
+                    "status": "resolved", "path": workflow["path"], "registryStatus": "active",
+                })
+            });
+            json!({
+                "actorCount": 2, "knowledgeCount": 1, "routeCount": 1, "loopCount": pinned.len(),
+                "convergenceCount": 0, "intents": ["request"],
+                "actors": [
+                    {"id": "lead", "name": "Lead", "kind": "human"},
+                    {"id": "maker", "name": "maker", "kind": "agent"},
+                ],
+                "knowledge": [{"id": "brief", "name": "Brief", "kind": "intent", "stewards": ["lead"]}],
+                "loops": loops.collect::<Value>(), "dependencies": resolved.collect::<Value>(),
+                "dependenciesResolved": true,
+            })
+        }
+    };
+    entry["path"] = place.into();
+    entry["lineage"] = json!([]);
+    entry["publishable"] = true.into();
+    entry["signed"] = true.into();
+    let members = entry.as_object_mut().unwrap();
+    members.extend(own.as_object().unwrap().clone());
+    edit(&mut entry);
+    entry
+}
+
+/// The bytes of an index of these entries, of whatever kind, signed as a hostile registry can sign whatever it likes.
 fn signed(entries: Vec<Value>, templates: Vec<Value>) -> Vec<u8> {
+    let of_kind = |kind: &str| -> Value {
+        let of = |entry: &Value| {
+            let path = entry["path"].as_str().unwrap().to_owned();
+            let other = !path.starts_with("cals/") && !path.starts_with("graphs/");
+            path.starts_with(kind) || (other && kind == "cartridges/")
+        };
+        entries.iter().filter(|e| of(e)).cloned().collect()
+    };
     let content = Content::new(
         "2026-07-01T00:00:00Z".to_owned(),
         acx_registry::project::Entries {
-            cartridges: serde_json::from_value(json!(entries)).unwrap(),
-            ..Default::default()
+            cartridges: serde_json::from_value(of_kind("cartridges/")).unwrap(),
+            workflows: serde_json::from_value(of_kind("cals/")).unwrap(),
+            agent_graphs: serde_json::from_value(of_kind("graphs/")).unwrap(),
         },
         serde_json::from_value(json!(templates)).unwrap(),
     );
@@ -224,6 +309,7 @@ fn varied() -> (Vec<Value>, Vec<Value>) {
         e["authors"] = json!([{"name": "x", "url": "JaVaScRiPt:alert(1)"}]);
         e["capabilities"] = json!([capability("'\"><svg onload=self.pwned=1>")]);
     }));
+    entries.extend(with_documents());
     (entries, vec![template("starter")])
 }
 
@@ -377,7 +463,7 @@ fn the_pages_show_what_the_index_says() {
             cards("page-2.html"),
             cards("page-3.html")
         ],
-        [60, 60, 14]
+        [60, 60, 17]
     );
     assert!(!pages.contains_key("page-4.html"));
 }
@@ -411,6 +497,286 @@ fn who_vouches_is_on_every_page() {
             }
         }
     }
+}
+
+/// The document pages of a registry with two workflows and two versions of a graph that pins both.
+fn with_documents() -> Vec<Value> {
+    let build = document("com.example.ada", "deliver", "1.0.0", None, |e| {
+        e["latest"] = true.into();
+        e["name"] = "Deliver".into();
+    });
+    let study = document("org.example.grace", "study", "0.1.0", None, |e| {
+        e["registryStatus"]["status"] = "deprecated".into();
+        e["latest"] = true.into();
+    });
+    let pinned = [&build, &study, &build];
+    let old = document("com.example.ada", "team", "1.0.0", Some(&pinned), |_| {});
+    let new = document("com.example.ada", "team", "1.1.0", Some(&[&build]), |e| {
+        e["latest"] = true.into();
+        e["name"] = "Team of stewards".into();
+        e["lineage"] = json!([{
+            "artifactType": "agent-graph", "publisherId": "com.example.ada", "id": "team", "version": "1.0.0",
+            "digest": old["digest"], "relation": "supersedes", "source": null,
+        }]);
+    });
+    vec![build, study, old, new]
+}
+
+#[test]
+fn workflows_and_graphs_have_pages_that_lead_to_each_other() {
+    let entries = with_documents();
+    let pages = pages(&index(entries.clone(), Vec::new()), KeySource::Consumer);
+    let list = text(&pages, "index.html");
+    assert!(
+        list.contains("0 cartridges in 0 versions, 2 workflows, 1 Agent Graph."),
+        "{list}"
+    );
+    for href in [
+        "workflows/deliver__com.example.ada/index.html",
+        "workflows/study__org.example.grace/index.html",
+        "graphs/team__com.example.ada/index.html",
+    ] {
+        assert!(list.contains(&format!("<a href=\"{href}\">")), "{href}");
+        assert!(pages.contains_key(href), "{href}");
+    }
+    assert_eq!(
+        list.matches("<span class=\"badge kind\">workflow</span>")
+            .count(),
+        2
+    );
+    assert_eq!(
+        list.matches("<span class=\"badge kind\">agent-graph</span>")
+            .count(),
+        1
+    );
+    let data = text(&pages, "assets/data-1.js");
+    assert!(
+        data.contains("[\"workflow\",\"workflows/deliver__com.example.ada/index.html\""),
+        "{data}"
+    );
+    assert!(
+        data.contains("[\"agent-graph\",\"graphs/team__com.example.ada/index.html\""),
+        "{data}"
+    );
+
+    let old = text(&pages, "graphs/team__com.example.ada/v-1.0.0.html");
+    let (build, study, team) = (&entries[0], &entries[1], &entries[2]);
+    for shown in [
+        team["digest"].as_str().unwrap(),
+        team["sha256"].as_str().unwrap(),
+        team["keyid"].as_str().unwrap(),
+        "2026-07-01T00:00:00Z",
+        build["digest"].as_str().unwrap(),
+        study["digest"].as_str().unwrap(),
+        "<a href=\"../../workflows/deliver__com.example.ada/v-1.0.0.html\">",
+        "<a href=\"../../workflows/study__org.example.grace/v-0.1.0.html\">",
+        "The latest version is <a href=\"v-1.1.0.html\">",
+        "stewarded by <bdi>lead</bdi>",
+        "acx verify graphs/com.example.ada/team/1.0.0.agent-graph.json",
+    ] {
+        assert!(old.contains(shown), "{shown}\n{old}");
+    }
+    // Two actors, one module, three loops, and each workflow once: eight boxes; three pins and one steward.
+    assert_eq!(old.matches("<rect ").count(), 8, "{old}");
+    assert_eq!(old.matches("<path class=\"pin\"").count(), 3);
+    assert_eq!(old.matches("<path class=\"steward\"").count(), 1);
+    // Its routes are in the document, which is not at hand.
+    assert_eq!(old.matches("<path class=\"route").count(), 0);
+    assert!(old.contains("which was not beside the index when this page was made"));
+
+    let new = text(&pages, "graphs/team__com.example.ada/index.html");
+    assert!(
+        new.contains("<a href=\"../../graphs/team__com.example.ada/v-1.0.0.html\">"),
+        "{new}"
+    );
+    let flow = text(&pages, "workflows/deliver__com.example.ada/v-1.0.0.html");
+    for version in ["1.0.0", "1.1.0"] {
+        let href = format!("<a href=\"../../graphs/team__com.example.ada/v-{version}.html\">");
+        assert_eq!(flow.matches(&href).count(), 1, "{flow}");
+    }
+    let other = text(&pages, "workflows/study__org.example.grace/index.html");
+    assert!(other.contains("Agent Graphs that pin it") && !other.contains("v-1.1.0.html"));
+    assert!(other.contains("This version is deprecated."));
+    let mut reversed = entries;
+    reversed.reverse();
+    let again = pages_of(reversed);
+    for path in pages
+        .keys()
+        .filter(|p| p.starts_with("graphs/") && p.contains("v-"))
+    {
+        let picture = |pages: &Pages| {
+            let page = text(pages, path);
+            let from = page.find("<svg").unwrap();
+            page[from..page.rfind("</svg>").unwrap()].to_owned()
+        };
+        assert_eq!(picture(&pages), picture(&again), "{path}");
+    }
+}
+
+fn pages_of(entries: Vec<Value>) -> Pages {
+    pages(&index(entries, Vec::new()), KeySource::Consumer)
+}
+
+#[test]
+fn a_graph_that_is_too_large_to_draw_says_so_and_lists() {
+    let flow = document("a.b", "flow", "1.0.0", None, |_| {});
+    let team = |actors: usize, stewards: usize| {
+        let team = document("a.b", "team", "1.0.0", Some(&[&flow]), |e| {
+            let name = |n: usize| format!("actor{n}");
+            e["actors"] = (0..actors)
+                .map(|n| json!({"id": name(n), "name": name(n), "kind": "agent"}))
+                .collect();
+            let all: Vec<String> = (0..actors).map(name).collect();
+            e["knowledge"] = (0..stewards)
+                .map(|n| json!({"id": format!("k{n}"), "name": "k", "kind": "risk", "stewards": all}))
+                .collect();
+        });
+        let pages = pages_of(vec![flow.clone(), team]);
+        text(&pages, "graphs/team__a.b/index.html").to_owned()
+    };
+    // With the loop and the workflow.
+    let drawn = team(70, 5);
+    assert_eq!(drawn.matches("<rect ").count(), 77);
+    assert!(!drawn.contains("Not drawn"));
+    for (actors, stewards, says) in [
+        (79, 0, "Not drawn: it has 81 nodes and 1 or more lines"),
+        (60, 10, "Not drawn: it has 72 nodes and 401 or more lines"),
+        (
+            20_000,
+            0,
+            "Not drawn: it has 20,002 nodes and 0 or more lines",
+        ),
+    ] {
+        let page = team(actors, stewards);
+        assert!(
+            page.contains(says),
+            "{says}: {:.2000}",
+            &page[page.find("Not drawn").unwrap()..]
+        );
+        assert!(!page.contains("<svg"));
+        assert!(
+            page.contains("actor50") && page.len() < 100_000,
+            "{}",
+            page.len()
+        );
+    }
+}
+
+#[test]
+fn a_documents_own_content_is_shown_where_it_is_beside_the_index() {
+    let registry = TempRegistry::new();
+    let flow = workflow("io.github.acme", "deliver", "1.0.0", PUBLISHER_SEED);
+    let team = graph("io.github.acme", "team", "1.0.0", PUBLISHER_SEED, &[&flow]).changed(
+        PUBLISHER_SEED,
+        |value| {
+            value["routes"][0]["purpose"] = "Asks <script>alert(1)</script> for it.".into();
+            value["routes"][0]["obligation"] = "must".into();
+            value["routes"][0]["intent"] = "direct".into();
+            value["actors"][0]["name"] = "</text></svg><script>alert(1)</script>".into();
+        },
+    );
+    for document in [&flow, &team] {
+        registry.put(&document.path(), document.bytes());
+    }
+    assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
+    let (output, out) = site_of(&registry, &["--keyid", &index_keyid()]);
+    assert_eq!(output.status, 0, "{output:#?}");
+    let first = tree(&out);
+    let page = text(&first, "graphs/team__io.github.acme/v-1.0.0.html");
+    assert_eq!(
+        page.matches("<path class=\"route must\"").count(),
+        1,
+        "{page}"
+    );
+    assert_eq!(page.matches("<path class=\"import\"").count(), 1);
+    assert!(
+        page.contains("<bdi>lead</bdi> → <bdi>builder</bdi>"),
+        "{page}"
+    );
+    assert!(page.contains("&lt;/text&gt;&lt;/svg&gt;"), "{page}");
+    assert_eq!(page.matches("<script").count(), 1);
+    assert_eq!(markup(page), (0, 0));
+    assert_eq!(page.matches("</svg>").count(), page.matches("<svg").count());
+    // The same again.
+    let (output, _) = site_of(&registry, &["--keyid", &index_keyid()]);
+    assert_eq!(output.status, 0, "{output:#?}");
+    assert_eq!(tree(&out), first);
+    // A document that is not what the index lists is not shown at all.
+    let other = team.changed(PUBLISHER_SEED, |value| {
+        value["routes"][0]["to"] = json!(["lead"])
+    });
+    registry.put(&team.path(), other.bytes());
+    let (output, _) = site_of(&registry, &["--keyid", &index_keyid()]);
+    assert_eq!(output.status, 1, "{output:#?}");
+    assert_eq!(tree(&out), first);
+}
+
+#[test]
+fn a_level_is_shown_with_its_evidence_and_a_forged_one_is_never_verified() {
+    let registry = TempRegistry::new();
+    let keys = levels::issuer_keys(&[levels::signed_list(&[9])]);
+    registry.put("issuer-keys.json", keys.to_string());
+    let mut builder = levels::cartridge("fine");
+    // The signed package spec counts them.
+    builder
+        .attestations
+        .push(levels::attestation("forged", "{}"));
+    let rom = builder.manifest_hash();
+    let mut proven = levels::credential(&rom);
+    levels::sign(&mut proven, levels::ISSUER_SEED);
+    let mut forged = proven.clone();
+    forged["id"] = "urn:forged".into();
+    forged["credentialSubject"]["result"][0]["acx:acxLevel"] = 45.into();
+    forged["credentialSubject"]["result"][0]["acx:careerTier"] = "legend".into();
+    builder.attestations = vec![
+        levels::attestation("forged", &forged.to_string()),
+        levels::attestation("level-1", &proven.to_string()),
+    ];
+    registry.cartridge(&builder);
+    assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
+    let (output, out) = site_of(&registry, &["--keyid", &index_keyid()]);
+    assert_eq!(output.status, 0, "{output:#?}");
+    let page = "cartridges/fine__io.github.acme/v-1.0.0.html";
+    let shown = tree(&out);
+    let html = text(&shown, page);
+    for says in [
+        "<span class=\"badge trusted\">proven</span> level 26 <bdi>principal</bdi>",
+        "<span class=\"badge withdrawn\">invalid</span> claims level 45 <bdi>legend</bdi>",
+        "<strong>level 26 <bdi>principal</bdi></strong> <span class=\"badge trusted\">verified</span>",
+        "<strong>level 45 <bdi>legend</bdi></strong> <span class=\"badge withdrawn\">invalid</span>",
+        "urn:uuid:00000000-0000-4000-8000-000000000001",
+        "urn:forged",
+        levels::ISSUER,
+        levels::METHOD,
+        levels::LIST,
+        "not revoked",
+    ] {
+        assert!(html.contains(says), "{says}\n{html}");
+    }
+    assert_eq!(html.matches(">verified<").count(), 1, "{html}");
+    // With other keys than the index's there is no evidence that agrees with it, and none is shown.
+    let empty = registry.home().join("none.json");
+    fs::write(&empty, levels::issuer_keys(&[]).to_string()).unwrap();
+    let more = [
+        "--keyid",
+        &index_keyid(),
+        "--issuer-keys",
+        empty.to_str().unwrap(),
+    ];
+    let (output, _) = site_of(&registry, &more);
+    assert_eq!(output.status, 0, "{output:#?}");
+    let html = tree(&out);
+    assert!(!text(&html, page).contains("Level credentials"));
+    // Without any cartridge at hand the page says what the index says.
+    fs::remove_dir_all(registry.at("cartridges/io.github.acme/fine")).unwrap();
+    let (output, _) = site_of(&registry, &["--keyid", &index_keyid()]);
+    assert_eq!(output.status, 0, "{output:#?}");
+    let html = tree(&out);
+    let html = text(&html, page);
+    assert!(
+        html.contains("proven</span> level 26") && !html.contains("urn:forged"),
+        "{html}"
+    );
 }
 
 /// The texts that a stranger would like to have run, wherever an index lets one write any text.
@@ -463,6 +829,21 @@ fn no_text_becomes_anything_else() {
                 "successor": {"publisherId": text, "id": text, "version": text},
             });
         });
+        let mut flow = document("a.b", "flow", "1.0.0", None, |_| {});
+        let mut team = document("a.b", "team", "1.0.0", Some(&[&flow]), |_| {});
+        for shown in [&mut flow, &mut team] {
+            for field in ["name", "description", "license"] {
+                shown[field] = json!(text);
+            }
+            shown["tags"] = json!([text]);
+            shown["registryStatus"] = hostile["registryStatus"].clone();
+        }
+        // Whatever else they have is of a form that an index is held to when it is read.
+        flow["participants"][0]["role"] = json!(text);
+        flow["capabilities"] = json!([text]);
+        for list in ["actors", "knowledge"] {
+            team[list][0]["name"] = json!(text);
+        }
         let mut start = template("t");
         for field in [
             "version",
@@ -476,7 +857,11 @@ fn no_text_becomes_anything_else() {
         }
         start["files"] = json!([text]);
         start["tags"] = json!([text]);
-        let pages = pages(&index(vec![hostile], vec![start]), KeySource::Nobody);
+        let pages = pages(
+            &index(vec![hostile, flow, team], vec![start]),
+            KeySource::Nobody,
+        );
+        assert!(pages.contains_key("graphs/team__a.b/v-1.0.0.html"));
         let shown: String = text.chars().take(40).collect();
         for (path, bytes) in &pages {
             let page = std::str::from_utf8(bytes).unwrap();
@@ -502,7 +887,7 @@ fn no_text_becomes_anything_else() {
                     .strip_suffix(");\n")
                     .unwrap();
                 let rows: Value = serde_json::from_str(rows).unwrap();
-                assert_eq!(rows.as_array().unwrap().len(), 2);
+                assert_eq!(rows.as_array().unwrap().len(), 4);
             }
             if path.ends_with(".html") {
                 assert_eq!(page.matches("<script").count(), 1, "{shown:?}: {path}");

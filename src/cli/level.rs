@@ -123,32 +123,10 @@ fn words(value: &Option<String>) -> String {
     value.as_deref().map_or_else(|| "-".to_owned(), shown)
 }
 
-fn level(credential: &Credential) -> String {
-    let claim = &credential.claim;
-    format!("{} {}", number(&claim.acx_level), words(&claim.career_tier))
-}
-
 fn human(path: &str, levels: &Levels) -> String {
-    let mut out = format!("{}: ", shown(path));
-    let _ = match (levels.proven(), levels.highest_claim()) {
-        (Some(proven), Some(claim)) if proven.claim.acx_level == claim.claim.acx_level => {
-            writeln!(out, "level {}, proven", level(proven))
-        }
-        (Some(proven), Some(claim)) => {
-            let state = claim.state.as_str();
-            writeln!(
-                out,
-                "level {}, proven; claims {} ({state})",
-                level(proven),
-                level(claim)
-            )
-        }
-        (_, Some(claim)) => {
-            let state = claim.state.as_str();
-            writeln!(out, "no level is proven; claims {} ({state})", level(claim))
-        }
-        (_, None) => writeln!(out, "no level is proven, and none is claimed"),
-    };
+    let level = project::proven_level(levels);
+    let level = report::human_level(level.as_ref(), &project::level_claim(levels));
+    let mut out = format!("{}: {level}\n", shown(path));
     for credential in &levels.credentials {
         out.push('\n');
         one(&mut out, credential);
@@ -161,6 +139,7 @@ fn one(out: &mut String, credential: &Credential) {
     let state = credential.state.as_str();
     let reason = shown(&credential.reason);
     let _ = writeln!(out, "{}: {state}: {reason}", shown(&credential.att_id));
+    let claimed = format!("{} {}", number(&claim.acx_level), words(&claim.career_tier));
     let rating = format!(
         "mu {}, sigma {}, {} games",
         number(&claim.mu),
@@ -175,7 +154,7 @@ fn one(out: &mut String, credential: &Credential) {
         words(&benchmark.held_out_slice_digest)
     );
     for (name, value) in [
-        ("claims", level(credential)),
+        ("claims", claimed),
         ("rating", rating),
         ("about", words(&claim.rom_digest)),
         ("benchmark", measured),

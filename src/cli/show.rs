@@ -20,6 +20,7 @@ use acx_registry::report::{
 use serde_json::json;
 
 use super::document::{self, Shown};
+use super::level::IssuerArgs;
 use super::report::{Rendering, ReportArgs, publish};
 use super::{Failure, Format, Global, environment, output};
 
@@ -31,6 +32,8 @@ pub struct CheckArgs {
     /// Judge by the policy and the keys of this registry instead of the defaults
     #[arg(long, value_name = "DIR")]
     registry: Option<PathBuf>,
+    #[command(flatten)]
+    issuers: IssuerArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// Threads; 0 = one a processor
@@ -49,6 +52,8 @@ pub struct VerifyArgs {
     /// Your own keys' ids, for the trust value `local`; may be given again
     #[arg(long, value_name = "KEYID")]
     own_key: Vec<String>,
+    #[command(flatten)]
+    issuers: IssuerArgs,
 }
 
 #[derive(clap::Args)]
@@ -63,7 +68,7 @@ pub struct InspectArgs {
     #[command(flatten)]
     files: FileArgs,
     #[command(flatten)]
-    issuers: super::level::IssuerArgs,
+    issuers: IssuerArgs,
 }
 
 /// What a registry's gate would say.
@@ -71,14 +76,17 @@ pub fn check(args: CheckArgs, global: Global) -> Result<u8, Failure> {
     let start = Instant::now();
     args.report.prepare()?;
     let now = environment::now()?;
-    let (policy, trust) = match &args.registry {
+    let given = args.issuers.load()?;
+    let (policy, trust, own) = match &args.registry {
         Some(start) => {
             let root = registry::find_root(start).map_err(Failure)?;
             let registry = Registry::load(&root, &now)?;
-            (registry.policy, registry.trust)
+            (registry.policy, registry.trust, registry.issuers)
         }
-        None => (Policy::default(), TrustRegistry::default()),
+        None => Default::default(),
     };
+    let issuers = given.unwrap_or(own);
+    issuers.pinned(policy.issuer_keys.as_ref())?;
     let settings = Settings {
         policy: &policy,
         trust: &trust,
@@ -86,7 +94,7 @@ pub fn check(args: CheckArgs, global: Global) -> Result<u8, Failure> {
         now: &now,
         public: true,
     };
-    let files = pipeline::check_files(&args.files, settings, args.jobs)?;
+    let files = pipeline::check_files(&args.files, settings, &issuers, args.jobs)?;
     publish(&Report::Files(&files), &args.report, "", start, global)?;
     Ok(files.exit_status())
 }
@@ -120,6 +128,7 @@ pub fn examine_any(file: &Path, now: &Timestamp) -> Result<Checked, String> {
 pub fn verify(args: VerifyArgs, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
     let trust = super::trust_registry(args.trust_registry.as_deref(), &now)?;
+    let issuers = args.issuers.load()?.unwrap_or_default();
     let own: Vec<KeyId> = args
         .own_key
         .iter()
@@ -134,7 +143,7 @@ pub fn verify(args: VerifyArgs, global: Global) -> Result<u8, Failure> {
                 return document::verify(file, kind, &trust, &now);
             }
             match examine(file, &trust, &own, &now) {
-                Ok(checked) => origin(path, checked),
+                Ok(checked) => origin(path, checked, &issuers, &now),
                 Err(reason) => FileReport::unverifiable(path, reason),
             }
         })
@@ -152,7 +161,12 @@ pub fn verify(args: VerifyArgs, global: Global) -> Result<u8, Failure> {
 }
 
 /// The part of a check that concerns the file as a container, its digests and its signature.
-fn origin(path: String, checked: Checked) -> FileReport {
+fn origin(path: String, checked: Checked, issuers: &IssuerKeys, now: &Timestamp) -> FileReport {
+    let levels = project::levels_of_checked(&checked, issuers, now);
+    let levels = match (&checked.cartridge, levels) {
+        (Some(cartridge), Some(levels)) => project::proofs(cartridge, levels),
+        _ => None,
+    };
     let findings: Vec<Finding> = checked
         .findings
         .into_iter()
@@ -179,6 +193,7 @@ fn origin(path: String, checked: Checked) -> FileReport {
         status: trust.map_or("invalid", Trust::status),
         clean: checked.clean,
         findings,
+        levels,
         summary,
     }
 }
@@ -200,6 +215,9 @@ fn human_verify(files: &[FileReport]) -> String {
                 escape(&file.summary)
             )
         };
+        if let Some(proofs) = &file.levels {
+            out.push_str(&report::human_proofs(proofs));
+        }
         if !file.findings.is_empty() {
             let _ = writeln!(
                 out,

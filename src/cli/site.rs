@@ -1,12 +1,14 @@
 //! `acx site`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acx_registry::publish::KeySource;
+use acx_registry::registry::Registry;
 use acx_registry::report::{ACCEPTED, REJECTED, escape};
 use acx_registry::site::{self, Site};
 use serde_json::json;
 
+use super::level::IssuerArgs;
 use super::{Failure, Format, Global, index, output};
 
 /// Write a static web site of a registry's index, once it is verified as `verify-index` does
@@ -18,12 +20,15 @@ use super::{Failure, Format, Global, index, output};
 pub struct Args {
     #[command(flatten)]
     index: index::Args,
+    #[command(flatten)]
+    issuers: IssuerArgs,
     /// The folder of the site: new, empty, or a site that acx wrote, which is replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
 
 pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
+    let given = args.issuers.load()?;
     let (report, pins) = index::verify(&args.index)?;
     let by_nobody = pins.source == KeySource::Nobody;
     // That there is no key to hold the signer against is a problem too, which the pages say themselves.
@@ -41,6 +46,10 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
         return Ok(REJECTED);
     };
     let site = Site::new(verified, pins.source)?;
+    let root = report.file.parent().unwrap_or(Path::new(""));
+    // What a mirror lacks is its default; levels are shown where the keys give what the index says.
+    let own = Registry::load(root, &verified.signing.signed_at)?;
+    let site = site.beside(root, own.policy, given.unwrap_or(own.issuers));
     let out = escape(&args.out.to_string_lossy());
     let written =
         site::write(&site, &args.out).map_err(|e| Failure(format!("--out {out}: {e}")))?;

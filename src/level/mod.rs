@@ -77,6 +77,10 @@ pub struct Credential {
     pub verification_method: Option<String>,
     /// Whom it is about, by its own word.
     pub subject: Option<String>,
+    /// The status list that it names.
+    pub status_list: Option<String>,
+    /// What its bit there says; none where that is not known.
+    pub revoked: Option<bool>,
     /// From when on it holds, by its own word.
     pub valid_from: Option<String>,
     /// From when on it holds no more, by its own word.
@@ -137,6 +141,10 @@ impl Levels {
                 *known = (*known).max(state);
             }
             let text = |pointer| text(document, pointer).map(str::to_owned);
+            let revoked = match state {
+                VerificationState::Revoked => Some(true),
+                _ => held.contains(&NOT_REVOKED).then_some(false),
+            };
             levels.credentials.push(Credential {
                 att_id: row.att_id.clone(),
                 id: text("/id"),
@@ -148,6 +156,8 @@ impl Levels {
                 issuer: text("/issuer/id"),
                 verification_method: text("/proof/verificationMethod"),
                 subject: text("/credentialSubject/id"),
+                status_list: text("/credentialStatus/statusListCredential"),
+                revoked,
                 valid_from: text("/validFrom"),
                 valid_until: text("/validUntil"),
             });
@@ -179,6 +189,9 @@ fn highest<'c>(credentials: impl Iterator<Item = &'c Credential>) -> Option<&'c 
         _ => Some(one),
     })
 }
+
+/// What holds where the status is known and good.
+const NOT_REVOKED: &str = "the issuer has not revoked it";
 
 /// A state other than verified, and why.
 struct Verdict(VerificationState, String);
@@ -274,7 +287,7 @@ fn weigh(document: &Json, scales: Scales<'_>, held: &mut Vec<&'static str>) -> R
                 format!("its bit in the issuer's status list {list:?} is set"),
             ));
         }
-        Ok(Status::Good) => held.push("the issuer has not revoked it"),
+        Ok(Status::Good) => held.push(NOT_REVOKED),
     }
 
     if let Some((at, message)) = LEVEL_CREDENTIAL.defect(document) {

@@ -12,24 +12,27 @@ use crate::disk::{self, ReadError};
 use crate::document;
 use crate::finding::Finding;
 use crate::lance::Dataset;
+use crate::level::IssuerKeys;
 use crate::model::Timestamp;
 use crate::policy::{Policy, TrustRegistry};
+use crate::project;
 use crate::report::{FileReport, FilesReport};
 use crate::verdict;
 
-/// Judges each file on its own; the report is in the order of the arguments.
+/// Judges each file on its own, and weighs the credentials of what is accepted; the report is in the order of the arguments.
 ///
 /// # Errors
 /// [`RunError`] where no threads can be had. A file that cannot be read is reported, not an error.
 pub fn check_files(
     files: &[PathBuf],
     settings: Settings<'_>,
+    issuers: &IssuerKeys,
     jobs: usize,
 ) -> Result<FilesReport, RunError> {
     let reports = pool(jobs)?.install(|| {
         files
             .par_iter()
-            .map(|file| check_file(file, settings))
+            .map(|file| check_file(file, settings, issuers))
             .collect()
     });
     Ok(FilesReport::new(reports))
@@ -66,7 +69,7 @@ fn check_document(
     FileReport::document(path, judgement, false)
 }
 
-fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {
+fn check_file(file: &Path, settings: Settings<'_>, issuers: &IssuerKeys) -> FileReport {
     let path = file.to_string_lossy().into_owned();
     if let Some(kind) = document::Kind::of_name(&path) {
         return check_document(file, path, kind, settings);
@@ -90,7 +93,16 @@ fn check_file(file: &Path, settings: Settings<'_>) -> FileReport {
         }
     });
     match judged {
-        Ok(judgement) => FileReport::judged(path, judgement),
+        Ok(judgement) => {
+            let levels = judgement.admitted.as_ref().and_then(|admitted| {
+                let levels = project::levels(admitted, issuers, settings.now);
+                project::proofs(admitted.cartridge(), levels)
+            });
+            FileReport {
+                levels,
+                ..FileReport::judged(path, judgement)
+            }
+        }
         Err(refusal) => FileReport::unverifiable(path, refusal.0),
     }
 }

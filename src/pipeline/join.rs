@@ -80,7 +80,12 @@ pub(super) fn join(
         }
     }
     duplicates(stage, &[], &mut accepted, &mut rejected);
-    refuse_strangers(stage, known, &mut accepted, &mut rejected)?;
+    used_waivers.extend(refuse_strangers(
+        stage,
+        known,
+        &mut accepted,
+        &mut rejected,
+    )?);
     let beside = BTreeMap::new();
     used_waivers.extend(dependencies(stage, &beside, &mut accepted, &mut rejected));
 

@@ -135,13 +135,13 @@ impl Known<'_> {
     }
 }
 
-/// Refuses what is signed by a key that is not its publisher's.
+/// Refuses what is signed by a key that is not its publisher's. Gives the waivers that were used.
 pub(super) fn refuse_strangers(
     stage: &Stage<'_>,
     known: &Known<'_>,
     accepted: &mut Vec<Candidate>,
     rejected: &mut Vec<Rejected>,
-) -> Result<(), RunError> {
+) -> Result<BTreeSet<usize>, RunError> {
     // What is new, by publisher.
     let mut new: BTreeMap<String, BTreeSet<KeyId>> = BTreeMap::new();
     let mut paths = BTreeSet::new();
@@ -168,6 +168,7 @@ pub(super) fn refuse_strangers(
         }
     }
     let mut out = Vec::new();
+    let mut used = BTreeSet::new();
     accepted.retain_mut(|(artifact, findings)| {
         let head = artifact.head();
         let message = refused
@@ -182,15 +183,18 @@ pub(super) fn refuse_strangers(
                 ..Place::file()
             },
         };
+        let mut own = Vec::new();
         report(
             policy,
             "history-publisher-key",
             head.path,
             place,
             message.clone(),
-            findings,
+            &mut own,
         );
-        let is_error = crate::report::has_error(findings);
+        used.extend(stage.waive(&mut own));
+        let is_error = crate::report::has_error(&own);
+        findings.extend(own);
         if is_error {
             out.push(Rejected {
                 path: head.path.to_owned(),
@@ -200,7 +204,7 @@ pub(super) fn refuse_strangers(
         !is_error
     });
     rejected.extend(out);
-    Ok(())
+    Ok(used)
 }
 
 /// The keys among `keys` that are not the publisher's, and why.

@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::check::Checked;
-use crate::level::{IssuerKeys, Levels, Scales, VerificationState};
+use crate::container::Cartridge;
+use crate::level::{Credential, IssuerKeys, Levels, Scales, VerificationState};
 use crate::model::{Digest, Json, KeyId, Timestamp, Trust, json};
 use crate::verdict::Admitted;
 
@@ -240,11 +241,7 @@ pub fn entry(path: &str, admitted: &Admitted, levels: &Levels) -> Projected {
         rom_hash: signed.manifest,
         digest: signed.manifest,
         bytes: cartridge.bytes,
-        capabilities: cartridge
-            .capabilities
-            .iter()
-            .filter_map(|row| capability(&row.json, levels))
-            .collect(),
+        capabilities: capabilities(cartridge, levels),
         level: proven_level(levels),
         level_claim: level_claim(levels),
         registry_status: RegistryStatus::default(),
@@ -288,6 +285,39 @@ pub fn level_claim(levels: &Levels) -> LevelClaim {
             verification_state: Some(credential.state),
         })
         .unwrap_or_default()
+}
+
+/// What a cartridge's credentials come to: as its index entry has it, and one by one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Proofs {
+    /// The highest proven level, or none.
+    pub level: Option<Json>,
+    /// The highest claim, with its own state.
+    pub level_claim: LevelClaim,
+    /// The capabilities, by record id.
+    pub capabilities: Vec<CapabilityEntry>,
+    /// The credentials, weighed.
+    pub credentials: Vec<Credential>,
+}
+
+/// What a cartridge's credentials come to; `None` where it has none.
+pub fn proofs(cartridge: &Cartridge, levels: Levels) -> Option<Proofs> {
+    if levels.credentials.is_empty() {
+        return None;
+    }
+    Some(Proofs {
+        level: proven_level(&levels),
+        level_claim: level_claim(&levels),
+        capabilities: capabilities(cartridge, &levels),
+        credentials: levels.credentials,
+    })
+}
+
+fn capabilities(cartridge: &Cartridge, levels: &Levels) -> Vec<CapabilityEntry> {
+    let rows = cartridge.capabilities.iter();
+    rows.filter_map(|row| capability(&row.json, levels))
+        .collect()
 }
 
 /// A capability of an entry, of the text of its record; `None` where that is no capability.

@@ -17,8 +17,9 @@ pub use artifact::{Artifact, Entries, Head, IndexEntry};
 pub use card::card;
 pub use document::{Dependency, DocumentEntry, document};
 pub use entry::{
-    Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, RegistryStatus,
-    capability, entry, level_claim, levels, levels_of_checked, proven_level,
+    Author, CapabilityEntry, CartridgeEntry, LevelClaim, Memories, Projected, Proofs,
+    RegistryStatus, capability, entry, level_claim, levels, levels_of_checked, proofs,
+    proven_level,
 };
 pub use memories::{MemoryRecord, record_batch};
 pub use remember::{Recalled, Remembered};

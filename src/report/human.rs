@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use textwrap::{Options, WordSplitter};
 
 use super::view::{Seen, View, severity, within};
-use super::{BuildReport, FileReport, FilesReport, Report, Style, Verdict, escape};
+use super::{BuildReport, FileReport, FilesReport, Report, Style, Verdict, escape, human_proofs};
 use crate::finding::{Finding, Severity};
 
 /// The least width that lines are broken for.
@@ -141,6 +141,9 @@ fn block(out: &mut String, file: &Seen<'_>, style: &Style) {
     heading(out, file, style);
     for f in &file.findings {
         finding(out, f, None, style);
+    }
+    if let Some(proofs) = file.levels {
+        out.push_str(&human_proofs(proofs));
     }
 }
 

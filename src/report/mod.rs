@@ -6,6 +6,7 @@ mod github;
 mod human;
 mod json;
 mod junit;
+mod levels;
 mod sarif;
 mod shell;
 mod summary;
@@ -18,12 +19,14 @@ use serde::Serialize;
 use crate::document::{self, DocumentTrust};
 use crate::finding::{Finding, Severity};
 use crate::model::{Digest, Trust};
+use crate::project::Proofs;
 use crate::verdict::Judgement;
 
 pub use escape::{escape, markdown};
 pub use github::github_failure;
 pub use human::{human_file, human_findings, human_push};
 pub use json::text as json_text;
+pub use levels::{human_level, human_proofs};
 pub use shell::shell_word;
 
 /// Everything was accepted.
@@ -63,6 +66,9 @@ pub struct FileReport {
     pub clean: bool,
     /// Errors, then warnings.
     pub findings: Vec<Finding>,
+    /// What the credentials of a cartridge come to; none where it has none, or is not taken for what it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Proofs>,
     /// One sentence that explains the trust, or why the file is unverifiable.
     #[serde(skip)]
     pub summary: String,
@@ -83,6 +89,7 @@ impl FileReport {
             status: judgement.status(),
             clean: judgement.clean,
             findings: judgement.findings,
+            levels: None,
             summary: judgement.summary,
         }
     }
@@ -105,6 +112,7 @@ impl FileReport {
             status: trust.map_or("invalid", DocumentTrust::status),
             clean: verdict == Verdict::Accept,
             findings: judgement.findings,
+            levels: None,
             summary: summary.to_owned(),
         }
     }
@@ -118,6 +126,7 @@ impl FileReport {
             status: "invalid",
             clean: false,
             findings: Vec::new(),
+            levels: None,
             summary: reason,
         }
     }

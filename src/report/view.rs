@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Report, Verdict};
 use crate::finding::{Finding, Severity};
+use crate::project::Proofs;
 
 /// One report, by file.
 pub(super) struct View<'a> {
@@ -30,6 +31,8 @@ pub(super) struct Seen<'a> {
     pub trust: Option<&'static str>,
     /// What explains the trust, or why the file is unverifiable.
     pub note: &'a str,
+    /// What its credentials come to.
+    pub levels: Option<&'a Proofs>,
     /// Errors, then warnings.
     pub findings: Vec<&'a Finding>,
 }
@@ -48,6 +51,7 @@ impl<'a> View<'a> {
                         verdict: Some(file.verdict),
                         trust: file.trust,
                         note: &file.summary,
+                        levels: file.levels.as_ref(),
                         findings: file.findings.iter().collect(),
                     })
                     .collect(),
@@ -64,6 +68,7 @@ impl<'a> View<'a> {
                         verdict,
                         trust,
                         note,
+                        levels: None,
                         findings: Vec::new(),
                     });
                 };

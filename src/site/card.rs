@@ -1,7 +1,7 @@
 //! What a card shows, whatever kind of artifact it stands for; the list's pages and the search data are made of it.
 
-use super::{Cartridge, Site, slug};
-use crate::model::{Trust, cut};
+use super::{Cartridge, Document, Site, slug};
+use crate::model::{ArtifactType, Trust, cut};
 use crate::project::TemplateEntry;
 
 /// Letters of a description on a card.
@@ -16,7 +16,7 @@ const LISTED: usize = 24;
 /// One card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Card {
-    /// cartridge, template
+    /// cartridge, workflow, agent-graph, template
     pub kind: &'static str,
     /// The artifact's page, below the site's folder.
     pub href: String,
@@ -55,27 +55,64 @@ fn line(text: &str, letters: usize) -> String {
     short.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+fn trust(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted | Trust::Local => "trusted",
+        Trust::Portable | Trust::Legacy | Trust::Tampered => "portable",
+    }
+}
+
+/// What a reader calls an artifact of this kind.
+pub fn kind(kind: ArtifactType) -> &'static str {
+    match kind {
+        ArtifactType::Agent => "cartridge",
+        ArtifactType::Workflow => "workflow",
+        ArtifactType::AgentGraph => "agent-graph",
+    }
+}
+
 impl Card {
     pub fn of_cartridge(cartridge: &Cartridge) -> Option<Self> {
         let entry = cartridge.latest()?;
         let name = entry.name.as_deref().map(|name| line(name, WORD));
         Some(Self {
             kind: "cartridge",
-            href: format!("cartridges/{}/index.html", cartridge.folder),
+            href: format!("{}/index.html", cartridge.folder),
             publisher: entry.publisher.clone(),
             id: entry.id.clone(),
             name: name.filter(|n| !n.is_empty()).unwrap_or(entry.id.clone()),
             version: entry.version.clone(),
-            trust: match entry.trust {
-                Trust::Trusted | Trust::Local => "trusted",
-                Trust::Portable | Trust::Legacy | Trust::Tampered => "portable",
-            },
+            trust: trust(entry.trust),
             status: entry.registry_status.status.clone(),
             description: line(&entry.description, DESCRIPTION),
             capabilities: words(entry.capabilities.iter().map(|c| &c.task_type)),
             tags: words(entry.tags.iter()),
             keyid: entry.keyid.to_string(),
             versions: cartridge.versions.len(),
+        })
+    }
+
+    pub fn of_document(document: &Document) -> Option<Self> {
+        let entry = document.latest()?;
+        let name = line(&entry.name, WORD);
+        Some(Self {
+            kind: kind(document.kind),
+            href: format!("{}/index.html", document.folder),
+            publisher: entry.publisher.clone(),
+            id: entry.id.clone(),
+            name: if name.is_empty() {
+                entry.id.clone()
+            } else {
+                name
+            },
+            version: entry.version.clone(),
+            trust: trust(entry.trust),
+            status: entry.registry_status.status.clone(),
+            description: line(&entry.description, DESCRIPTION),
+            capabilities: Vec::new(),
+            tags: words(entry.tags.iter()),
+            keyid: entry.keyid.to_string(),
+            versions: document.versions.len(),
         })
     }
 
@@ -107,16 +144,20 @@ impl Card {
     }
 }
 
-/// The cards from `skip` on: cartridges by publisher and id, then templates.
+/// The cards from `skip` on: cartridges, workflows and Agent Graphs by publisher and id, then templates.
 pub fn cards(site: &Site, skip: usize, take: usize) -> impl Iterator<Item = Card> {
+    let documents = site.workflows.iter().chain(&site.graphs);
+    // Skipped before they are made into cards; each kind's list knows its length.
     let cartridges = site.cartridges.len();
-    let own = site.cartridges.iter().skip(skip).take(take);
-    let left = take.saturating_sub(cartridges.saturating_sub(skip));
+    let before = cartridges + site.workflows.len() + site.graphs.len();
+    let own = site.cartridges.iter().skip(skip).map(Card::of_cartridge);
+    let documents = documents
+        .skip(skip.saturating_sub(cartridges))
+        .map(Card::of_document);
     let templates = site
         .templates
         .iter()
-        .skip(skip.saturating_sub(cartridges))
-        .take(left);
-    own.filter_map(Card::of_cartridge)
-        .chain(templates.map(Card::of_template))
+        .skip(skip.saturating_sub(before))
+        .map(|template| Some(Card::of_template(template)));
+    own.chain(documents).chain(templates).take(take).flatten()
 }

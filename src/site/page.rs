@@ -1,10 +1,11 @@
 //! The pages. All of them stand without a script: it only adds search, the choice of light or dark, and copying.
 
-use super::card::{Card, WORD, cards};
+use super::card::{Card, WORD, cards, kind};
 use super::html::Html;
-use super::{CARDS, Cartridge, HISTORY, SEARCHED, Site, numbered, slug};
-use crate::model::{Json, Trust, cut};
-use crate::project::{CartridgeEntry, TemplateEntry, VerificationState};
+use super::{CARDS, Cartridge, HISTORY, SEARCHED, Shown, Site, Versions, numbered, slug};
+use crate::level::Credential;
+use crate::model::{ArtifactType, Json, Trust, cut};
+use crate::project::{CartridgeEntry, Proofs, TemplateEntry, VerificationState};
 use crate::publish::KeySource;
 use crate::report::shell_word;
 
@@ -14,13 +15,13 @@ const SECURITY: &str = "default-src 'none'; script-src 'self'; style-src 'self';
                         base-uri 'none'; form-action 'none'";
 
 /// Letters of a description that are shown; nobody reads more, and an index may hold a megabyte.
-const DESCRIPTION: usize = 20_000;
+pub(super) const DESCRIPTION: usize = 20_000;
 
 /// Letters of a reason or another short text.
-const SENTENCE: usize = 2_000;
+pub(super) const SENTENCE: usize = 2_000;
 
 /// Items of any one list of a cartridge that are shown.
-const LISTED: usize = 200;
+pub(super) const LISTED: usize = 200;
 
 /// Versions that a version's page names.
 const NEIGHBOURS: usize = 10;
@@ -29,17 +30,17 @@ const NEIGHBOURS: usize = 10;
 const CHIPS: usize = 4;
 
 /// A frame around what a page has of its own.
-struct Frame<'a> {
-    site: &'a Site,
+pub(super) struct Frame<'a> {
+    pub site: &'a Site,
     /// The way up to the site's folder: nothing, or `../` some times.
-    up: &'static str,
-    title: &'a str,
+    pub up: &'static str,
+    pub title: &'a str,
     /// `list`, `registry`, or nothing of both.
-    here: &'static str,
+    pub here: &'static str,
 }
 
 impl Frame<'_> {
-    fn around(&self, main: Html) -> Html {
+    pub fn around(&self, main: Html) -> Html {
         let head = &self.site.head;
         let up = |path: &str| format!("{}{path}", self.up);
         let mut h = Html::default();
@@ -99,7 +100,7 @@ impl Frame<'_> {
             .raw(" of <bdi>")
             .text(&head.registry_id)
             .raw("</bdi>, signed at ");
-        time(&mut h, &head.signed_at);
+        time(&mut h, head.signed_at.as_str());
         h.raw(". The index is signed; these pages are not. ");
         h.element(
             "a",
@@ -124,18 +125,18 @@ fn vouched(h: &mut Html, source: KeySource) {
     }
 }
 
-fn time(h: &mut Html, time: &str) {
+pub(super) fn time(h: &mut Html, time: &str) {
     let day = time.split('T').next().unwrap_or(time);
     h.element("time", &[("datetime", time), ("title", time)], day);
 }
 
 /// A value to be compared or copied, as code.
-fn code(h: &mut Html, text: &str) {
+pub(super) fn code(h: &mut Html, text: &str) {
     h.element("code", &[], text);
 }
 
 /// A trust value, or that there is none: by colour and by word.
-fn badge(h: &mut Html, name: &str) {
+pub(super) fn badge(h: &mut Html, name: &str) {
     let class = format!("badge {name}");
     h.element("span", &[("class", &class)], name);
 }
@@ -163,11 +164,21 @@ pub fn list(site: &Site, n: usize) -> Html {
     plural(&mut h, site.cartridges.len(), "cartridge", "cartridges");
     h.raw(" in ");
     plural(&mut h, counts.cartridges, "version", "versions");
-    if counts.templates > 0 {
-        h.raw(", ");
-        plural(&mut h, counts.templates, "template", "templates");
+    for (n, one, many) in [
+        (site.workflows.len(), "workflow", "workflows"),
+        (site.graphs.len(), "Agent Graph", "Agent Graphs"),
+        (counts.templates, "template", "templates"),
+    ] {
+        if n > 0 {
+            h.raw(", ");
+            plural(&mut h, n, one, many);
+        }
     }
-    h.raw(". Every cartridge is signed and was checked by this registry.</p></div>\n");
+    h.raw(if site.workflows.is_empty() && site.graphs.is_empty() {
+        ". Every cartridge is signed and was checked by this registry.</p></div>\n"
+    } else {
+        ". All but templates is signed and was checked by this registry.</p></div>\n"
+    });
     if n == 1 {
         let files = total.div_ceil(SEARCHED).to_string();
         let all = total.to_string();
@@ -223,14 +234,14 @@ const SEARCH: &str = r#"
 <section id="found" aria-label="What was found" hidden><ul class="cards"></ul><button type="button" id="more" hidden>Show more</button></section>
 "#;
 
-fn plural(h: &mut Html, n: usize, one: &'static str, many: &'static str) {
+pub(super) fn plural(h: &mut Html, n: usize, one: &'static str, many: &'static str) {
     h.text(&grouped(n as u64))
         .raw(" ")
         .raw(if n == 1 { one } else { many });
 }
 
 /// `12,345`
-fn grouped(n: u64) -> String {
+pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -342,30 +353,44 @@ fn pager(h: &mut Html, more: &'static str, n: usize, last: usize) {
 
 /// The page of a cartridge: the version to take and the history, or more of the history.
 pub fn cartridge(site: &Site, cartridge: &Cartridge, n: usize) -> Html {
+    artifact(site, cartridge, n, |h, entry| {
+        details(h, site, cartridge, entry)
+    })
+}
+
+/// The page of one version of a cartridge.
+pub fn version(site: &Site, cartridge: &Cartridge, entry: &CartridgeEntry) -> Html {
+    one_version(site, cartridge, entry, |h| {
+        details(h, site, cartridge, entry);
+    })
+}
+
+/// The page of an artifact of any kind: the version to take and the history, or more of the history.
+pub(super) fn artifact<E: Shown>(
+    site: &Site,
+    group: &Versions<E>,
+    n: usize,
+    details: impl FnOnce(&mut Html, &E),
+) -> Html {
     let mut h = Html::default();
-    let Some(entry) = cartridge.latest() else {
+    let Some(entry) = group.latest() else {
         return h;
     };
     if n == 1 {
-        details(&mut h, site, cartridge, entry);
+        details(&mut h, entry);
     } else {
         crumbs(&mut h, "../../", entry, Some("index.html"));
         h.raw("<h1>").foreign(&name(entry)).raw("</h1>\n");
     }
     h.raw("<section aria-labelledby=\"history\"><h2 id=\"history\">All versions</h2>\n");
-    let versions = cartridge.versions.iter();
+    let versions = group.versions.iter();
     history(
         &mut h,
-        cartridge,
+        group,
         versions.skip((n - 1) * HISTORY).take(HISTORY),
         None,
     );
-    pager(
-        &mut h,
-        "versions",
-        n,
-        cartridge.versions.len().div_ceil(HISTORY),
-    );
+    pager(&mut h, "versions", n, group.pages());
     h.raw("</section>");
     Frame {
         site,
@@ -376,28 +401,34 @@ pub fn cartridge(site: &Site, cartridge: &Cartridge, n: usize) -> Html {
     .around(h)
 }
 
-/// The page of one version.
-pub fn version(site: &Site, cartridge: &Cartridge, entry: &CartridgeEntry) -> Html {
+/// The page of one version of an artifact of any kind.
+pub(super) fn one_version<E: Shown>(
+    site: &Site,
+    group: &Versions<E>,
+    entry: &E,
+    details: impl FnOnce(&mut Html),
+) -> Html {
     let mut h = Html::default();
-    details(&mut h, site, cartridge, entry);
+    details(&mut h);
     h.raw("<section aria-labelledby=\"history\"><h2 id=\"history\">Versions</h2>\n");
-    let at = cartridge
+    let version = entry.head().version;
+    let at = group
         .versions
         .iter()
-        .position(|v| v.version == entry.version)
+        .position(|v| v.head().version == version)
         .unwrap_or_default();
     let first = at
         .saturating_sub(NEIGHBOURS / 2)
-        .min(cartridge.versions.len().saturating_sub(NEIGHBOURS));
-    let near = cartridge.versions.iter().skip(first).take(NEIGHBOURS);
-    history(&mut h, cartridge, near, Some(entry));
-    if cartridge.versions.len() > NEIGHBOURS {
+        .min(group.versions.len().saturating_sub(NEIGHBOURS));
+    let near = group.versions.iter().skip(first).take(NEIGHBOURS);
+    history(&mut h, group, near, Some(entry));
+    if group.versions.len() > NEIGHBOURS {
         h.raw("<p><a href=\"index.html#history\">All ")
-            .text(&grouped(cartridge.versions.len() as u64))
+            .text(&grouped(group.versions.len() as u64))
             .raw(" versions</a></p>");
     }
     h.raw("</section>");
-    let title = format!("{} {}", name(entry), entry.version);
+    let title = format!("{} {version}", name(entry));
     Frame {
         site,
         up: "../../",
@@ -407,57 +438,60 @@ pub fn version(site: &Site, cartridge: &Cartridge, entry: &CartridgeEntry) -> Ht
     .around(h)
 }
 
-fn name(entry: &CartridgeEntry) -> String {
-    let name = entry.name.as_deref().unwrap_or_default().trim();
+fn name(entry: &impl Shown) -> String {
+    let name = entry.name().trim();
     if name.is_empty() {
-        entry.id.clone()
+        entry.head().id.to_owned()
     } else {
         cut(name, WORD * 2)
     }
 }
 
-fn crumbs(h: &mut Html, up: &'static str, entry: &CartridgeEntry, above: Option<&str>) {
+fn crumbs(h: &mut Html, up: &'static str, entry: &impl Shown, above: Option<&str>) {
+    let head = entry.head();
     h.raw("<nav class=\"crumbs\" aria-label=\"Place\"><ol><li>");
     h.element("a", &[("href", &format!("{up}index.html"))], "Catalogue");
     h.raw("</li><li>");
     // The script reads the filter from the address; without it the whole list is shown.
-    let href = format!("{up}index.html#publisher={}", entry.publisher);
-    h.element("a", &[("href", &href)], &entry.publisher);
+    let href = format!("{up}index.html#publisher={}", head.publisher);
+    h.element("a", &[("href", &href)], head.publisher);
     h.raw("</li><li>");
     match above {
-        Some(href) => h.element("a", &[("href", href)], &entry.id),
-        None => h.element("span", &[("aria-current", "page")], &entry.id),
+        Some(href) => h.element("a", &[("href", href)], head.id),
+        None => h.element("span", &[("aria-current", "page")], head.id),
     };
     h.raw("</li></ol></nav>\n");
 }
 
-fn history<'a>(
+fn history<'a, E: Shown + 'a>(
     h: &mut Html,
-    cartridge: &Cartridge,
-    versions: impl Iterator<Item = &'a CartridgeEntry>,
-    here: Option<&CartridgeEntry>,
+    group: &Versions<E>,
+    versions: impl Iterator<Item = &'a E>,
+    here: Option<&E>,
 ) {
     h.raw("<div class=\"scroll\" role=\"region\" aria-label=\"Table of versions\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">Version</th><th scope=\"col\">Signed</th><th scope=\"col\">Trust</th><th scope=\"col\">Status</th><th scope=\"col\">Digest</th><th scope=\"col\">Key</th></tr></thead><tbody>\n");
-    let latest = cartridge.latest().map(|entry| entry.version.as_str());
+    let latest = group.latest().map(|entry| entry.head().version);
+    let here = here.map(|entry| entry.head().version);
     for entry in versions {
-        let href = slug::file("v", &entry.version);
+        let head = entry.head();
+        let href = slug::file("v", head.version);
         let mut attributes = vec![("href", href.as_str())];
-        if here.is_some_and(|here| here.version == entry.version) {
+        if here == Some(head.version) {
             attributes.push(("aria-current", "page"));
         }
         h.raw("<tr><th scope=\"row\">")
-            .element("a", &attributes, &entry.version);
-        if latest == Some(entry.version.as_str()) {
+            .element("a", &attributes, head.version);
+        if latest == Some(head.version) {
             h.raw(" <span class=\"badge latest\">latest</span>");
         }
         h.raw("</th><td>");
-        time(h, entry.signed_at.as_str());
+        time(h, entry.signed_at().as_str());
         h.raw("</td><td>");
-        badge(h, trust(entry.trust).0);
+        badge(h, trust(head.trust).0);
         h.raw("</td><td>");
-        badge(h, &entry.registry_status.status);
+        badge(h, &head.registry_status.status);
         h.raw("</td><td>");
-        let digest = entry.digest.to_string();
+        let digest = head.digest.to_string();
         let short: String = digest
             .trim_start_matches("sha256:")
             .chars()
@@ -467,48 +501,53 @@ fn history<'a>(
         h.raw("</td><td>");
         h.element(
             "code",
-            &[("title", entry.keyid.as_str())],
-            short_key(entry.keyid.as_str()).trim_start_matches("key "),
+            &[("title", head.keyid.as_str())],
+            short_key(head.keyid.as_str()).trim_start_matches("key "),
         );
         h.raw("</td></tr>\n");
     }
     h.raw("</tbody></table></div>\n");
 }
 
-/// What there is to know of one version.
-fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEntry) {
-    let (word, meaning) = trust(entry.trust);
+/// What a page of any kind begins with: the title, the status, and what its publisher says of it.
+pub(super) fn intro<E: Shown>(h: &mut Html, site: &Site, group: &Versions<E>, entry: &E) {
+    let head = entry.head();
     crumbs(h, "../../", entry, None);
     h.raw("<div class=\"title\"><h1>")
         .foreign(&name(entry))
         .raw(" ");
-    h.element("span", &[("class", "version")], &entry.version)
+    h.element("span", &[("class", "version")], head.version)
         .raw("</h1><p class=\"coordinate\"><bdi>")
-        .text(&entry.publisher)
+        .text(head.publisher)
         .raw("/<wbr>")
-        .text(&entry.id)
+        .text(head.id)
         .raw("</bdi></p><p class=\"badges\">");
-    badge(h, word);
+    badge(h, trust(head.trust).0);
     h.raw(" ");
-    badge(h, &entry.registry_status.status);
-    if cartridge
+    badge(h, &head.registry_status.status);
+    if group.kind != ArtifactType::Agent {
+        h.raw(" ")
+            .element("span", &[("class", "badge kind")], kind(group.kind));
+    }
+    if group
         .latest()
-        .is_some_and(|latest| latest.version == entry.version)
+        .is_some_and(|latest| latest.head().version == head.version)
     {
         h.raw(" <span class=\"badge latest\">latest</span>");
     }
     h.raw("</p></div>\n");
     status(h, site, entry);
-    older(h, cartridge, entry);
+    older(h, group, entry);
     h.raw("<div class=\"lead\">")
         .open("p", &[("dir", "auto")])
-        .lines(&cut(&entry.description, DESCRIPTION))
+        .lines(&cut(entry.description(), DESCRIPTION))
         .raw("</p></div>\n<div class=\"columns\"><div>\n");
+}
 
-    capabilities(h, entry);
-    commands(h, site, entry);
-    h.raw("</div><div>\n");
-
+/// Who signed it, when, and what.
+pub(super) fn signature(h: &mut Html, entry: &impl Shown, more: impl FnOnce(&mut Html)) {
+    let head = entry.head();
+    let (word, meaning) = trust(head.trust);
     h.raw("<section aria-labelledby=\"signature\"><h2 id=\"signature\">Signature</h2><dl>\n");
     row(h, "Trust", |h| {
         badge(h, word);
@@ -516,32 +555,44 @@ fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEn
             .raw(meaning)
             .raw("</span>");
     });
-    row(h, "Key", |h| code(h, entry.keyid.as_str()));
+    row(h, "Key", |h| code(h, head.keyid.as_str()));
     row(h, "Signed at", |h| {
-        h.element(
-            "time",
-            &[("datetime", entry.signed_at.as_str())],
-            entry.signed_at.as_str(),
-        )
-        .raw(" <span class=\"meaning\">by the signer’s word</span>");
+        let at = entry.signed_at().as_str();
+        h.element("time", &[("datetime", at)], at)
+            .raw(" <span class=\"meaning\">by the signer’s word</span>");
     });
     row(h, "Digest of what is signed", |h| {
-        code(h, &entry.digest.to_string());
+        code(h, &head.digest.to_string());
     });
     row(h, "SHA-256 of the file", |h| {
-        code(h, &entry.sha256.to_string());
+        code(h, &entry.sha256().to_string());
     });
-    row(h, "Size", |h| {
-        h.text(&grouped(entry.bytes)).raw(" bytes");
-    });
-    row(h, "Format", |h| {
-        h.raw(if entry.spec_clean {
-            "conforms"
-        } else {
-            "does not conform in all"
+    more(h);
+    h.raw("</dl></section>\n");
+}
+
+/// What there is to know of one version.
+fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEntry) {
+    intro(h, site, cartridge, entry);
+    capabilities(h, entry);
+    if let Some(proofs) = site.proofs(entry) {
+        credentials(h, &proofs);
+    }
+    commands(h, site, entry, "The cartridge is what its key signed:");
+    h.raw("</div><div>\n");
+
+    signature(h, entry, |h| {
+        row(h, "Size", |h| {
+            h.text(&grouped(entry.bytes)).raw(" bytes");
+        });
+        row(h, "Format", |h| {
+            h.raw(if entry.spec_clean {
+                "conforms"
+            } else {
+                "does not conform in all"
+            });
         });
     });
-    h.raw("</dl></section>\n");
 
     h.raw("<section aria-labelledby=\"facts\"><h2 id=\"facts\">About</h2><dl>\n");
     for (label, value) in [
@@ -603,14 +654,19 @@ fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEn
     h.raw("</dl></section>\n</div></div>\n");
 }
 
-fn row(h: &mut Html, label: &'static str, value: impl FnOnce(&mut Html)) {
+pub(super) fn row(h: &mut Html, label: &'static str, value: impl FnOnce(&mut Html)) {
     h.raw("<div><dt>").raw(label).raw("</dt><dd>");
     value(h);
     h.raw("</dd></div>\n");
 }
 
 /// A list of foreign items, of bounded length.
-fn each<T>(h: &mut Html, class: &'static str, items: &[T], item: impl Fn(&mut Html, &T)) {
+pub(super) fn each<T>(
+    h: &mut Html,
+    class: &'static str,
+    items: &[T],
+    item: impl Fn(&mut Html, &T),
+) {
     h.open("ul", &[("class", class)]);
     for one in items.iter().take(LISTED) {
         h.raw("<li>");
@@ -624,38 +680,92 @@ fn each<T>(h: &mut Html, class: &'static str, items: &[T], item: impl Fn(&mut Ht
     h.raw("</ul>");
 }
 
-/// A level counts where it is proven; what is claimed is called a claim.
+fn number(level: Option<&Json>) -> String {
+    let number = level.and_then(Json::as_f64).map(|n| n.to_string());
+    number.unwrap_or_default()
+}
+
+/// A level counts where it is proven; what is claimed is called a claim, with its own state.
 fn level(h: &mut Html, entry: &CartridgeEntry) {
-    let number = |level: &Json| level.as_f64().map(|n| n.to_string());
-    if let Some(level) = &entry.level {
-        let level_number = level.get("acxLevel").and_then(number).unwrap_or_default();
-        let tier = level.get("careerTier").and_then(Json::as_str);
-        h.raw("<span class=\"badge trusted\">proven</span> level ")
-            .text(&level_number)
-            .raw(" ")
-            .foreign(&cut(tier.unwrap_or_default(), WORD));
-        return;
-    }
     let claim = &entry.level_claim;
-    if claim.acx_level.is_none() && claim.career_tier.is_none() {
+    if let Some(level) = &entry.level {
+        let (reached, tier) = (level.get("acxLevel"), level.get("careerTier"));
+        h.raw("<span class=\"badge trusted\">proven</span> level ")
+            .text(&number(reached))
+            .raw(" ")
+            .foreign(&cut(tier.and_then(Json::as_str).unwrap_or_default(), WORD));
+        if reached == claim.acx_level.as_ref() {
+            return;
+        }
+        h.raw("<br>");
+    } else if claim.acx_level.is_none() && claim.career_tier.is_none() {
         h.raw("none proven, none claimed");
         return;
     }
-    h.raw("<span class=\"badge claim\">unproven</span> claims level ")
-        .text(
-            &claim
-                .acx_level
-                .as_ref()
-                .and_then(number)
-                .unwrap_or_default(),
-        )
+    let (class, word) = match claim.verification_state {
+        Some(VerificationState::Invalid) => ("badge withdrawn", "invalid"),
+        Some(VerificationState::Revoked) => ("badge withdrawn", "revoked"),
+        Some(VerificationState::Unresolved | VerificationState::Verified) | None => {
+            ("badge claim", "unproven")
+        }
+    };
+    h.element("span", &[("class", class)], word)
+        .raw(" claims level ")
+        .text(&number(claim.acx_level.as_ref()))
         .raw(" ")
         .foreign(&cut(claim.career_tier.as_deref().unwrap_or_default(), WORD));
 }
 
+/// The credentials that levels rest on, each with its own state.
+fn credentials(h: &mut Html, proofs: &Proofs) {
+    h.raw("<section aria-labelledby=\"credentials\"><h2 id=\"credentials\">Level credentials</h2>\n<p class=\"meaning\">Weighed by the registry’s issuer keys at the time of its index. A credential proves itself alone, and no other.</p>");
+    each(h, "claims", &proofs.credentials, |h, credential| {
+        let (class, word) = match credential.state {
+            VerificationState::Verified => ("badge trusted", "verified"),
+            VerificationState::Unresolved => ("badge claim", "unresolved"),
+            VerificationState::Invalid => ("badge withdrawn", "invalid"),
+            VerificationState::Revoked => ("badge withdrawn", "revoked"),
+        };
+        h.raw("<strong>level ")
+            .text(&number(credential.claim.acx_level.as_ref()))
+            .raw(" ");
+        let tier = credential.claim.career_tier.as_deref();
+        h.foreign(&cut(tier.unwrap_or_default(), WORD))
+            .raw("</strong> ")
+            .element("span", &[("class", class)], word)
+            .raw("<p class=\"meaning\">")
+            .foreign(&cut(&credential.reason, SENTENCE))
+            .raw("</p>");
+        evidence(h, credential);
+    });
+    h.raw("</section>\n");
+}
+
+fn evidence(h: &mut Html, credential: &Credential) {
+    h.raw("<dl>\n");
+    for (label, text) in [
+        ("Credential", &credential.id),
+        ("Issuer", &credential.issuer),
+        ("Key", &credential.verification_method),
+        ("Status list", &credential.status_list),
+    ] {
+        if let Some(text) = text {
+            row(h, label, |h| code(h, &cut(text, WORD * 4)));
+        }
+    }
+    row(h, "In the list", |h| {
+        h.raw(match credential.revoked {
+            Some(true) => "revoked",
+            Some(false) => "not revoked",
+            None => "not known",
+        });
+    });
+    h.raw("</dl>\n");
+}
+
 /// Where the registry says that a version is not to be taken any more.
-fn status(h: &mut Html, site: &Site, entry: &CartridgeEntry) {
-    let status = &entry.registry_status;
+fn status(h: &mut Html, site: &Site, entry: &impl Shown) {
+    let status = entry.head().registry_status;
     let says = match status.status.as_str() {
         "deprecated" => "This version is deprecated.",
         "withdrawn" => "This version is withdrawn. Do not use it.",
@@ -686,7 +796,8 @@ fn status(h: &mut Html, site: &Site, entry: &CartridgeEntry) {
         let (publisher, id, version) = (text("publisherId"), text("id"), text("version"));
         let label = format!("{publisher}/{id} {version}");
         h.raw("<p>Successor: ");
-        match site.page_of(&publisher, &id, &version) {
+        let kind = successor.get("artifactType").and_then(Json::as_str);
+        match site.page_of(artifact_type(kind), [&publisher, &id, &version]) {
             Some(page) => {
                 h.open("a", &[("href", &format!("../../{page}"))])
                     .foreign(&label)
@@ -705,15 +816,24 @@ fn status(h: &mut Html, site: &Site, entry: &CartridgeEntry) {
     h.raw("</div>\n");
 }
 
+/// The kind that a document names; a cartridge where it names none.
+pub(super) fn artifact_type(name: Option<&str>) -> ArtifactType {
+    let mut kinds = ArtifactType::ALL.into_iter();
+    kinds
+        .find(|kind| Some(kind.as_str()) == name)
+        .unwrap_or(ArtifactType::Agent)
+}
+
 /// Leads from an older version to the one to take.
-fn older(h: &mut Html, cartridge: &Cartridge, entry: &CartridgeEntry) {
-    let Some(latest) = cartridge.latest() else {
+fn older<E: Shown>(h: &mut Html, group: &Versions<E>, entry: &E) {
+    let Some(latest) = group.latest() else {
         return;
     };
-    if latest.version != entry.version && entry.registry_status.status == "active" {
+    let (head, latest) = (entry.head(), latest.head());
+    if latest.version != head.version && head.registry_status.status == "active" {
         h.raw("<div class=\"notice\" role=\"note\"><p>The latest version is ");
-        let href = slug::file("v", &latest.version);
-        h.element("a", &[("href", &href)], &latest.version)
+        let href = slug::file("v", latest.version);
+        h.element("a", &[("href", &href)], latest.version)
             .raw(".</p></div>\n");
     }
 }
@@ -734,6 +854,8 @@ fn capabilities(h: &mut Html, entry: &CartridgeEntry) {
             h.raw(" <span class=\"badge trusted\">proven</span>");
         } else if claim.verification_state == VerificationState::Invalid {
             h.raw(" <span class=\"badge withdrawn\">invalid evidence</span>");
+        } else if claim.verification_state == VerificationState::Revoked {
+            h.raw(" <span class=\"badge withdrawn\">revoked evidence</span>");
         } else if claim.claimed_verified {
             h.raw(" <span class=\"badge claim\">says it is verified</span>");
         }
@@ -755,10 +877,11 @@ fn command(h: &mut Html, label: &'static str, command: &str) {
         .raw("</code></pre></div>\n");
 }
 
-fn commands(h: &mut Html, site: &Site, entry: &CartridgeEntry) {
-    let path = shell_word(&entry.path);
-    let hash = entry.sha256.to_string();
-    let line = format!("{}  {}", hash.trim_start_matches("sha256:"), entry.path);
+pub(super) fn commands(h: &mut Html, site: &Site, entry: &impl Shown, signed: &'static str) {
+    let head = entry.head();
+    let path = shell_word(head.path);
+    let hash = entry.sha256().to_string();
+    let line = format!("{}  {}", hash.trim_start_matches("sha256:"), head.path);
     h.raw("<section aria-labelledby=\"verify\"><h2 id=\"verify\">Verify it</h2>\n<p class=\"meaning\">In a checkout of the registry, offline. Get the key id from its maintainers, not from this page: who can change a page can change what it says.</p>\n");
     command(
         h,
@@ -768,11 +891,7 @@ fn commands(h: &mut Html, site: &Site, entry: &CartridgeEntry) {
             shell_word(site.head.keyid.as_str())
         ),
     );
-    command(
-        h,
-        "The cartridge is what its key signed:",
-        &format!("acx verify {path}"),
-    );
+    command(h, signed, &format!("acx verify {path}"));
     command(
         h,
         "The file is the one that is listed:",
@@ -845,7 +964,8 @@ pub fn index(site: &Site) -> Html {
         });
     });
     row(&mut h, "Signed at", |h| {
-        h.element("time", &[("datetime", &head.signed_at)], &head.signed_at);
+        let at = head.signed_at.as_str();
+        h.element("time", &[("datetime", at)], at);
     });
     if let Some(expires) = &head.expires {
         row(&mut h, "Expires", |h| {

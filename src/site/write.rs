@@ -167,7 +167,14 @@ fn is_ours(name: &str) -> bool {
     };
     matches!(
         name,
-        MARKER | "assets" | "cartridges" | "templates" | "index.html" | "registry.html"
+        MARKER
+            | "assets"
+            | "cartridges"
+            | "workflows"
+            | "graphs"
+            | "templates"
+            | "index.html"
+            | "registry.html"
     ) || page(name).is_some()
 }
 

@@ -93,11 +93,11 @@ async function look(start) {
 
   // Filters; the address keeps them.
   await page.getByLabel("Status").selectOption("deprecated");
-  await count.filter({ hasText: "1 of 134" }).waitFor();
+  await count.filter({ hasText: "1 of 137" }).waitFor();
   assert.deepEqual(await names(page), ["Old Scribe"]);
   const kept = page.url();
   await page.reload();
-  await count.filter({ hasText: "1 of 134" }).waitFor();
+  await count.filter({ hasText: "1 of 137" }).waitFor();
   assert.equal(await page.getByLabel("Search").inputValue(), "scribe");
   assert.equal(page.url(), kept);
   await page.getByRole("button", { name: "Clear" }).click();
@@ -111,22 +111,24 @@ async function look(start) {
     ["Tag", "on-call", 1],
     ["Publisher", "com.example.docs", 2],
     ["Kind", "template", 1],
+    ["Kind", "workflow", 2],
+    ["Kind", "agent-graph", 1],
     ["Trust", "trusted", 45],
   ]) {
     await page.getByLabel(label).selectOption(value);
-    await count.filter({ hasText: expected + " of 134 found" }).waitFor();
+    await count.filter({ hasText: expected + " of 137 found" }).waitFor();
     assert.equal((await names(page)).length, expected, label);
     await page.getByRole("button", { name: "Clear" }).click();
     await page.locator("#listed").waitFor();
   }
   await page.getByLabel("Search").fill("wakes somebody");
-  await count.filter({ hasText: "1 of 134" }).waitFor();
+  await count.filter({ hasText: "1 of 137" }).waitFor();
   await page.getByLabel("Search").fill("no such thing");
   await count.filter({ hasText: "Nothing found" }).waitFor();
 
   // More than a page of results.
   await page.getByLabel("Search").fill("helps");
-  await count.filter({ hasText: "128 of 134" }).waitFor();
+  await count.filter({ hasText: "128 of 137" }).waitFor();
   assert.equal((await names(page)).length, 60);
   await page.getByRole("button", { name: "Show more" }).click();
   assert.equal((await names(page)).length, 120);
@@ -134,7 +136,7 @@ async function look(start) {
 
   // A stranger's text is text, in the results and on its page.
   await page.getByLabel("Search").fill("hostile");
-  await count.filter({ hasText: "1 of 134" }).waitFor();
+  await count.filter({ hasText: "1 of 137" }).waitFor();
   assert.match((await names(page))[0], /^<\/script><script>self.pwned=1/);
   assert.equal(await page.locator("#found b, #found img, #found svg").count(), 0);
   await page.locator("#found .card a").click();
@@ -159,7 +161,7 @@ async function look(start) {
 
   // From the address of a filter to a cartridge, its history and an older version.
   await page.goto(start + "index.html#q=build+smith&trust=trusted");
-  await count.filter({ hasText: "1 of 134" }).waitFor();
+  await count.filter({ hasText: "1 of 137" }).waitFor();
   await page.locator("#found .card a").click();
   await page.getByRole("heading", { level: 1, name: "Build Smith" }).waitFor();
   assert.equal(await page.locator(".command").count(), 3);
@@ -175,6 +177,14 @@ async function look(start) {
   await page.getByRole("link", { name: "Next" }).click();
   await page.waitForURL(/page-2\.html$/);
   assert.equal(await page.locator("#listed .card").count(), 60);
+
+  // From a graph's picture to a workflow that it pins, and back to the graph.
+  await page.goto(start + "graphs/team__com.example.ada/v-1.0.0.html");
+  assert.equal(await page.locator("svg.graph rect").count(), 8);
+  await page.locator("svg.graph a").first().click();
+  await page.getByRole("heading", { level: 1, name: "Deliver" }).waitFor();
+  await page.getByRole("link", { name: "com.example.ada/team 1.1.0" }).click();
+  await page.getByRole("heading", { level: 1, name: "Team of stewards" }).waitFor();
 
   // Dark, and it stays dark on the next page.
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -209,7 +219,7 @@ async function keyboard(start) {
   const ring = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
   assert.equal(ring, "solid");
   await page.keyboard.type("night");
-  await page.locator("#count").filter({ hasText: "1 of 134" }).waitFor();
+  await page.locator("#count").filter({ hasText: "1 of 137" }).waitFor();
   for (let n = 0; n < 20 && (await active()) !== "Night Watch"; n++) await page.keyboard.press("Tab");
   assert.equal(await active(), "Night Watch");
   const box = await page.evaluate(() => getComputedStyle(document.activeElement.closest(".card")).outlineStyle);
@@ -218,7 +228,7 @@ async function keyboard(start) {
   await page.getByRole("heading", { level: 1, name: "Night Watch" }).waitFor();
   // Back to what was searched for.
   await page.goBack();
-  await page.locator("#count").filter({ hasText: "1 of 134" }).waitFor();
+  await page.locator("#count").filter({ hasText: "1 of 137" }).waitFor();
   assert.equal(await page.getByLabel("Search").inputValue(), "night");
   assert.deepEqual(complaints, []);
   await context.close();
@@ -231,7 +241,7 @@ async function scriptless(start) {
   for (const gone of ["#search", "#theme", "#found"]) assert.equal(await page.locator(gone).isVisible(), false);
   await page.getByRole("link", { name: "Next" }).click();
   await page.getByRole("link", { name: "Next" }).click();
-  assert.equal(await page.locator("#listed .card").count(), 14);
+  assert.equal(await page.locator("#listed .card").count(), 17);
   await page.getByRole("link", { name: "starter" }).click();
   assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "starter");
   assert.deepEqual(complaints, []);
@@ -257,6 +267,8 @@ const PAGES = [
   SMITH + "v-1.0.0.html",
   "cartridges/hostile__net.example.hostile/index.html",
   "templates/t-starter.html",
+  "workflows/deliver__com.example.ada/index.html",
+  "graphs/team__com.example.ada/v-1.0.0.html",
 ];
 
 try {
