@@ -283,3 +283,31 @@ fn a_graph_of_a_hundred_thousand_nodes() {
         "document-json",
     );
 }
+
+#[test]
+fn a_mebibyte_of_documents_a_hundred_deep() {
+    let one = format!("{}{}", "[".repeat(98), "]".repeat(98));
+    let text = format!("{{\"a\":[{}]}}", vec![one; 5_000].join(","));
+    assert!(text.len() < 1 << 20);
+    defused("w.cal.json", text.as_bytes(), "document-unsigned");
+}
+
+#[test]
+fn two_hundred_thousand_records_in_the_memory() {
+    let rows = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x < 200000)
+        INSERT INTO memory SELECT 'bomb-' || x, 'rom', 'a', NULL, '{}', 'o', 't' FROM c";
+    defused("c.acx", &bent(|b| b.sql(rows)), "container-limit");
+}
+
+#[test]
+fn a_knowledge_file_that_would_trap_a_backtracking_expression() {
+    let text = format!("{}!", "a".repeat(1 << 20));
+    let bytes = bent(|b| {
+        b.file("rom/knowledge/TRAP.md", text.clone());
+        b.after_sign(|db| {
+            db.execute_batch("DELETE FROM objects WHERE source_ref = 'rom/knowledge/TRAP.md'")
+                .unwrap();
+        });
+    });
+    defused("c.acx", &bytes, "integrity-manifest");
+}
