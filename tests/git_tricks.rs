@@ -92,8 +92,11 @@ fn object(repository: &Repository<'_>, kind: &str, bytes: &[u8]) -> String {
     ])
 }
 
+/// An entry of a tree: mode, name, object.
+type TreeLine<'a> = (&'a str, &'a str, &'a str);
+
 /// A tree of these entries, in the order given.
-fn tree(repository: &Repository<'_>, entries: &[(&str, &str, &str)]) -> String {
+fn tree(repository: &Repository<'_>, entries: &[TreeLine<'_>]) -> String {
     let mut bytes = Vec::new();
     for (mode, name, id) in entries {
         bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
@@ -189,7 +192,7 @@ fn trees_that_say_two_things_stop_the_push() {
     let old = clone.git(&["rev-parse", "HEAD"]);
     let folder = clone.git(&["rev-parse", "HEAD:cartridges"]);
     let blob = clone.git(&["rev-parse", &format!("HEAD:{PUBLISHED}")]);
-    let crafted: &[(&str, &[(&str, &str, &str)])] = &[
+    let crafted: &[(&str, &[TreeLine<'_>])] = &[
         (
             "twice",
             &[
