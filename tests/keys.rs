@@ -380,7 +380,7 @@ fn a_signing_key_that_cannot_be_read_signs_nothing() {
         assert!(registry.index().is_none(), "{what}");
     }
     // A key of somebody else, mode 0: only one who is not root can see what becomes of it.
-    fs::set_permissions(&key, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o000)).unwrap();
     let Some(out) = as_nobody(&registry, &["build-index", "--key", &key]) else {
         println!("SKIPPED: not root, or no setpriv: a key without permission was not tried");
         return;
