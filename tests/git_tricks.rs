@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 
 use support::cartridge::Builder;
 use support::git::{Lab, Repository};
-use support::registry::{Output, SEPTEMBER};
+use support::registry::{Output, SEPTEMBER, rejected_codes};
 
 const PUBLISHED: &str = "cartridges/io.github.acme/build-smith/1.0.0/cartridge.acx";
 const NEXT: &str = "cartridges/io.github.acme/build-smith/1.1.0/cartridge.acx";
@@ -125,6 +125,32 @@ fn a_replaced_object_is_judged_by_what_it_is() {
     let out = clone.try_git(&["push", "origin", &format!("refs/replace/{bad}")]);
     assert_eq!(out.status, 0, "nobody guards these: {out:#?}");
     refused(&server, &clone, &["main"], "error[container-not-sqlite]");
+}
+
+#[test]
+fn a_tag_in_the_place_of_the_branchs_commit_brings_no_policy_of_its_own() {
+    let lab = Lab::new();
+    let (server, clone) = founded(&lab);
+    let tip = clone.git(&["rev-parse", "main"]);
+    // On a branch that nobody guards: a policy under which the default branch is not guarded either.
+    clone.git(&["checkout", "-q", "-b", "topic"]);
+    clone.put("acx-registry.toml", "[branches]\nguarded = [\"nothing\"]\n");
+    clone.commit("Guard nothing");
+    clone.git(&["tag", "-a", "-m", "A tag", "door"]);
+    let door = format!("door:refs/replace/{tip}");
+    let out = clone.try_git(&["push", "origin", "topic", &door]);
+    assert_eq!(out.status, 0, "nobody guards these: {out:#?}");
+    clone.git(&["checkout", "-q", "main"]);
+    clone.put(NEXT, "bad");
+    let bad = clone.commit("Bad");
+    refused(&server, &clone, &["main"], "error[container-not-sqlite]");
+    // A build of the commit is of that commit too.
+    clone.git(&["update-ref", &format!("refs/replace/{bad}"), "door"]);
+    for rev in ["HEAD", "main", "HEAD^0", &bad] {
+        let out = clone.build(&["--rev", rev, "--dry-run"]);
+        assert_eq!(out.status, 1, "{rev}: {out:#?}");
+        assert_eq!(rejected_codes(&out.json())[NEXT], ["container-not-sqlite"]);
+    }
 }
 
 #[test]
@@ -416,9 +442,12 @@ fn variables_of_an_attacker_run_nothing_and_change_no_verdict() {
         "[rules]\nhistory-publisher-key = \"off\"\n",
     );
     let new = clone.commit("Open the gate");
-    let out = judged(&clone.path, &old, &new, &[]);
-    assert_eq!(out.status, 1, "{out:#?}");
-    assert!(out.stdout.contains("history-policy"), "{out:#?}");
+    let parameters = [("GIT_CONFIG_PARAMETERS", "'acx.allowpolicychange'='true'")];
+    for env in [&[], &parameters[..]].iter().chain(cases) {
+        let out = judged(&clone.path, &old, &new, env);
+        assert_eq!(out.status, 1, "{env:?}: {out:#?}");
+        assert!(out.stdout.contains("history-policy"), "{env:?}: {out:#?}");
+    }
     assert!(!lab.at("sprung").exists(), "something was run");
 }
 
