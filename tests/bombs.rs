@@ -311,3 +311,31 @@ fn a_knowledge_file_that_would_trap_a_backtracking_expression() {
     });
     defused("c.acx", &bytes, "integrity-manifest");
 }
+
+/// Files that come to as much as is accepted, each of this text over and over.
+fn filled(text: &str) -> Vec<u8> {
+    const EACH: usize = 15 << 20;
+    bent(|b| {
+        for n in 0..8 {
+            let content = format!("{n}{}", text.repeat(EACH / text.len()));
+            b.file(&format!("rom/knowledge/{n}.md"), content);
+        }
+        b.after_sign(|db| {
+            db.execute_batch("DELETE FROM objects WHERE source_ref = 'rom/knowledge/0.md'")
+                .unwrap();
+        });
+    })
+}
+
+#[test]
+fn as_much_as_is_accepted_of_nothing() {
+    defused("c.acx", &filled("\0"), "integrity-manifest");
+}
+
+#[test]
+fn as_much_as_is_accepted_of_what_begins_like_secrets() {
+    for text in ["AKIA", "-----BEGIN ", "ghp_", "eyJ", "a@", "/home/", "password=\"", "://a:", "\u{200d}\u{301}", "10."] {
+        println!("{text}");
+        defused("c.acx", &filled(text), "integrity-manifest");
+    }
+}
