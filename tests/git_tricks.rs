@@ -522,3 +522,142 @@ fn one_tree_in_many_commits_and_places_is_judged_or_given_up() {
     let out = judged(&clone.path, &old, &new, &[]);
     assert_ne!(out.status, 0, "{out:#?}");
 }
+
+#[test]
+fn a_quarantine_lets_nothing_in_until_it_holds_everything() {
+    let lab = Lab::new();
+    let (server, clone) = founded(&lab);
+    let old = server.git(&["rev-parse", "main"]);
+    clone.cartridge(&cartridge("1.1.0"));
+    let new = clone.commit("Publish");
+    let quarantine = lab.at("quarantine");
+    fs::create_dir(&quarantine).unwrap();
+    let own = server.path.join("objects");
+    let env = [
+        ("GIT_OBJECT_DIRECTORY", quarantine.to_str().unwrap()),
+        ("GIT_QUARANTINE_PATH", quarantine.to_str().unwrap()),
+        ("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.to_str().unwrap()),
+    ];
+    let objects = clone.git(&["rev-list", "--objects", &format!("{old}..{new}")]);
+    let ids: Vec<&str> = objects.lines().map(|line| &line[..40]).collect();
+    assert!(ids.len() > 5, "{ids:?}");
+    let store = clone.path.join(".git/objects");
+    for id in &ids {
+        let out = judged(&server.path, &old, &new, &env);
+        assert_eq!(out.status, 2, "{out:#?}");
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert!(said.contains("is missing"), "{out:#?}");
+        fs::create_dir_all(quarantine.join(&id[..2])).unwrap();
+        let name = format!("{}/{}", &id[..2], &id[2..]);
+        fs::copy(store.join(&name), quarantine.join(&name)).unwrap();
+    }
+    let out = judged(&server.path, &old, &new, &env);
+    assert_eq!(out.status, 0, "{out:#?}");
+    // Each object in turn under the name of another: not believed.
+    for pair in ids.windows(2) {
+        let [this, other] = [pair[0], pair[1]].map(|id| format!("{}/{}", &id[..2], &id[2..]));
+        fs::remove_file(quarantine.join(&this)).unwrap();
+        fs::copy(store.join(&other), quarantine.join(&this)).unwrap();
+        let out = judged(&server.path, &old, &new, &env);
+        // A tree in the commit's place is no commit; the rest cannot be read.
+        let status = if pair[0] == new { 1 } else { 2 };
+        assert_eq!(out.status, status, "{pair:?}: {out:#?}");
+        fs::copy(store.join(&this), quarantine.join(&this)).unwrap();
+    }
+}
+
+#[test]
+fn links_and_submodules_in_the_place_of_the_registrys_own_files_are_refused() {
+    let lab = Lab::new();
+    let (server, clone) = founded(&lab);
+    let head = clone.git(&["rev-parse", "HEAD"]);
+    let target = object(&clone, "blob", b"/etc/passwd");
+    for path in [
+        "trust-registry.json",
+        "issuer-keys.json",
+        "status.json",
+        ".gitattributes",
+        "cartridges/io.github.other",
+        "graphs/io.github.acme",
+        "cals",
+    ] {
+        for (mode, id) in [("120000", &target), ("160000", &head)] {
+            let what = format!("{mode},{id},{path}");
+            clone.git(&["update-index", "--add", "--cacheinfo", &what]);
+            clone.git(&["commit", "-q", "-m", "Not a file"]);
+            println!("{mode} {path}");
+            refused(&server, &clone, &["main"], "error[");
+            clone.git(&["reset", "-q", "--hard", &head]);
+        }
+    }
+}
+
+#[test]
+fn programs_that_a_push_brings_are_files_and_nothing_more() {
+    let lab = Lab::new();
+    let (server, clone) = founded(&lab);
+    let trap = trap(&lab);
+    for name in [
+        "hooks/pre-receive",
+        "hooks/post-receive",
+        ".githooks/pre-commit",
+    ] {
+        clone.put(name, fs::read(&trap).unwrap());
+        clone.git(&["add", "-A"]);
+        clone.git(&["update-index", "--chmod=+x", name]);
+    }
+    clone.put(
+        ".gitmodules",
+        format!("[submodule \"x\"]\n\tpath = x\n\turl = ext::{trap}\n\tupdate = !{trap}\n"),
+    );
+    clone.cartridge(&cartridge("1.1.0"));
+    clone.commit("Programs");
+    let out = clone.try_git(&["push", "origin", "main"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    assert_eq!(clone.build(&["--dry-run"]).status, 0);
+    assert_eq!(server.git(&["rev-list", "--count", "main"]), "2");
+    assert!(!lab.at("sprung").exists(), "something was run");
+}
+
+#[test]
+fn twenty_thousand_cartridges_and_four_hundred_folders_end_in_a_verdict() {
+    let lab = Lab::new();
+    let (_, clone) = founded(&lab);
+    let old = clone.git(&["rev-parse", "HEAD"]);
+    let bad = object(&clone, "blob", b"x");
+    let version = tree(&clone, &[("100644", "cartridge.acx", &bad)]);
+    let one = tree(&clone, &[("40000", "1.0.0", &version)]);
+    let names: Vec<String> = (0..20_000).map(|n| format!("c{n:08}")).collect();
+    let all: Vec<TreeLine<'_>> = names
+        .iter()
+        .map(|name| ("40000", name.as_str(), one.as_str()))
+        .collect();
+    let wide = tree(&clone, &all);
+    let mut deep = tree(&clone, &[("100644", "x", &bad)]);
+    for _ in 0..400 {
+        deep = tree(&clone, &[("40000", "d", &deep)]);
+    }
+    let acme = clone.git(&["rev-parse", "HEAD:cartridges/io.github.acme"]);
+    for (below, status, says) in [
+        (&wide, 1, "container-not-sqlite"),
+        (&deep, 2, "folders below each other"),
+    ] {
+        let publishers = [
+            ("40000", "io.github.acme", acme.as_str()),
+            ("40000", "io.github.wide", below),
+        ];
+        let cartridges = tree(&clone, &publishers);
+        let new = commit_of(
+            &clone,
+            &tree(&clone, &[("40000", "cartridges", &cartridges)]),
+        );
+        let out = judged(&clone.path, &old, &new, &[]);
+        assert_eq!(out.status, status, "{}", out.stderr);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert!(
+            said.contains(says) || said.contains("history-budget"),
+            "{}",
+            out.stderr
+        );
+    }
+}
