@@ -334,7 +334,18 @@ fn as_much_as_is_accepted_of_nothing() {
 
 #[test]
 fn as_much_as_is_accepted_of_what_begins_like_secrets() {
-    for text in ["AKIA", "-----BEGIN ", "ghp_", "eyJ", "a@", "/home/", "password=\"", "://a:", "\u{200d}\u{301}", "10."] {
+    for text in [
+        "AKIA",
+        "-----BEGIN ",
+        "ghp_",
+        "eyJ",
+        "a@",
+        "/home/",
+        "password=\"",
+        "://a:",
+        "\u{200d}\u{301}",
+        "10.",
+    ] {
         println!("{text}");
         defused("c.acx", &filled(text), "integrity-manifest");
     }

@@ -154,6 +154,63 @@ fn a_link_where_the_index_goes_is_not_written_through() {
 }
 
 #[test]
+fn a_datasets_file_with_a_second_name_elsewhere_is_replaced_and_the_other_stays() {
+    let registry = with_fine();
+    assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
+    let dataset = registry.at(&FINE.replace(".acx", ".memories.lance"));
+    let files: Vec<_> = walkdir::WalkDir::new(&dataset)
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.is_file())
+        .collect();
+    assert!(files.len() > 1, "{files:?}");
+    for file in &files {
+        let good = fs::read(file).unwrap();
+        let outside = registry.home().join("victim");
+        fs::write(&outside, "precious").unwrap();
+        fs::remove_file(file).unwrap();
+        fs::hard_link(&outside, file).unwrap();
+        assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
+        assert_eq!(fs::read(file).unwrap(), good, "{}", file.display());
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "precious");
+        fs::remove_file(&outside).unwrap();
+    }
+}
+
+#[test]
+fn folders_that_are_links_to_elsewhere_are_neither_read_nor_written() {
+    let publisher = "cartridges/io.github.acme";
+    for (place, status) in [
+        ("cartridges", 1),
+        (publisher, 1),
+        ("cartridges/io.github.acme/fine", 1),
+        ("cartridges/io.github.acme/fine/1.0.0", 1),
+        ("cals", 1),
+        ("graphs", 1),
+        ("index", 2),
+    ] {
+        let registry = with_fine();
+        registry.policy("[index]\nshards = true\n");
+        let outside = registry.home().join("outside");
+        if registry.at(place).exists() {
+            fs::rename(registry.at(place), &outside).unwrap();
+        } else {
+            fs::create_dir(&outside).unwrap();
+        }
+        symlink(&outside, registry.at(place)).unwrap();
+        let files = || walkdir::WalkDir::new(&outside).into_iter().count();
+        let before = files();
+        let out = registry.build_at(SEPTEMBER, &[]);
+        assert_eq!(out.status, status, "{place}: {out:#?}");
+        if status == 1 {
+            let codes = rejected_codes(&out.json());
+            assert_eq!(codes[place], ["registry-symlink"], "{place}");
+        }
+        assert_eq!(files(), before, "{place}");
+    }
+}
+
+#[test]
 fn pipes_and_devices_are_neither_waited_for_nor_read() {
     let registry = with_fine();
     assert_eq!(shell(&registry, "mkfifo pipe.acx pipe.cal.json").status, 0);
