@@ -5,7 +5,9 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stdout
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::type_complexity
 )]
 
 #[path = "fuzz/src/mutate.rs"]
@@ -224,7 +226,7 @@ fn laid_out(n: u64) -> Vec<u8> {
     let bytes = builder.build();
     with_database(&bytes, |db| {
         for (at, table) in ["cartridge", "sqlar", "memory", "capabilities", "objects"].iter().enumerate() {
-            if random[at] % 3 == 0 {
+            if random[at].is_multiple_of(3) {
                 db.execute_batch(&format!(
                     "CREATE TEMP TABLE t AS SELECT * FROM {table} ORDER BY random() ; DELETE FROM {table};
                      INSERT INTO {table} SELECT * FROM t; DROP TABLE t;"
@@ -232,7 +234,7 @@ fn laid_out(n: u64) -> Vec<u8> {
                 .unwrap();
             }
         }
-        if random[6] % 2 == 0 {
+        if random[6].is_multiple_of(2) {
             db.execute_batch("VACUUM").unwrap();
         }
     })
