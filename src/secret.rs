@@ -50,15 +50,17 @@ pub fn private_key_block(bytes: &[u8]) -> Option<usize> {
 
 /// The (begin, end) of every head line `-----BEGIN … PRIVATE KEY-----`.
 fn heads(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    // Made once: a file may be nothing but beginnings.
+    let (begin, end) = (memmem::Finder::new(BEGIN), memmem::Finder::new(LABEL));
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
-            let at = from + memmem::find(bytes.get(from..)?, BEGIN)?;
+            let at = from + begin.find(bytes.get(from..)?)?;
             from = at + BEGIN.len();
             let window = bytes
                 .get(from..bytes.len().min(at + LONGEST_HEAD))
                 .unwrap_or_default();
-            let Some(label) = memmem::find(window, LABEL) else {
+            let Some(label) = end.find(window) else {
                 continue;
             };
             let kind = window.get(..label).unwrap_or_default();

@@ -246,6 +246,32 @@ fn a_new_publisher_comes_with_one_key() {
 }
 
 #[test]
+fn a_name_whose_owner_is_listed_is_not_for_whoever_comes_first() {
+    let registry = TempRegistry::new();
+    let path = registry.cartridge(&signed("build-smith", "1.0.0", FIRST));
+    registry.trust(&[TrustKey::active(keys::seed(SECOND), "io.github.acme")]);
+    let out = registry.build_index(&[]);
+    assert_eq!(
+        rejected_codes(&out.json())[&path],
+        ["history-publisher-key"]
+    );
+    assert_eq!(listed(&registry.index().unwrap()).len(), 0);
+    // A key that was taken back owns nothing, and an entry of another publisher neither.
+    for key in [
+        TrustKey::active(keys::seed(SECOND), "io.github.acme").revoked("retired"),
+        TrustKey::active(keys::seed(SECOND), "io.github.other"),
+    ] {
+        registry.trust(&[key]);
+        assert_eq!(registry.build_index(&["--dry-run"]).status, 0);
+    }
+    // What was published before the owner was listed stays.
+    assert_eq!(registry.build_index(&[]).status, 0);
+    registry.trust(&[TrustKey::active(keys::seed(SECOND), "io.github.acme")]);
+    assert_eq!(registry.build_index(&[]).status, 0);
+    assert_eq!(listed(&registry.index().unwrap()).len(), 1);
+}
+
+#[test]
 fn a_compromised_key_does_not_set_its_publisher_free() {
     let (registry, new) = two_keys();
     let first = TrustKey::active(keys::seed(FIRST), "io.github.acme").revoked("key-compromise");

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gix::bstr::ByteSlice as _;
+use gix::config::source::Kind;
 use gix::hash::{Kind as HashKind, ObjectId};
 use gix::sec::Trust;
 
@@ -87,7 +88,10 @@ impl Repo {
     /// When it is none, or cannot be read.
     pub fn open(at: &Path, folders: &ObjectFolders) -> Result<Self, GitError> {
         // Ownership decides what git would run for its configuration; nothing is run here.
-        let options = gix::open::Options::default().with(Trust::Full);
+        // And what a reference leads to is what is there: a push may bring `refs/replace`.
+        let options = gix::open::Options::default()
+            .with(Trust::Full)
+            .config_overrides(["core.useReplaceRefs=false"]);
         // Git runs hooks in the git folder and calls it `.`, and only its whole name tells what it is.
         let whole =
             std::path::absolute(at).map_err(|e| GitError::new(format!("{}: {e}", at.display())))?;
@@ -249,15 +253,18 @@ impl Repo {
         Ok(names)
     }
 
-    /// A yes-or-no setting of the git configuration; `None` where it is not set.
+    /// A yes-or-no setting of the git configuration's files; `None` where it is not set. What the environment sets does
+    /// not count: files belong to who keeps the server.
     ///
     /// # Errors
     /// When it is neither yes nor no.
     pub fn setting(&self, key: &str) -> Result<Option<bool>, GitError> {
         let local = self.local();
-        local
-            .config_snapshot()
-            .try_boolean(key)
+        let snapshot = local.config_snapshot();
+        let in_file = |meta: &gix::config::file::Metadata| meta.source.kind() != Kind::Override;
+        snapshot
+            .plumbing()
+            .boolean_filter(key, in_file)
             .map_err(|e| GitError::new(format!("the git configuration's {key}: {e}")))
     }
 

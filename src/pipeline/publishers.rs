@@ -1,4 +1,5 @@
-//! Whose key signs for a publisher. The first accepted artifact of whatever kind pins its key; what comes later is signed
+//! Whose key signs for a publisher. The first accepted artifact of whatever kind pins its key, unless the trust registry
+//! lists one for the publisher already, which then signs the first one too; what comes later is signed
 //! by a key that is pinned, that the trust registry or the policy lists for the publisher, or that is linked to one of
 //! those by rotation.
 
@@ -219,6 +220,10 @@ fn strangers(
     let mut own: BTreeSet<KeyId> = pinned;
     let known_before = own.clone();
     own.extend(keys.iter().filter(|key| listed(key)).cloned());
+    if own.is_empty() {
+        // Nothing is published yet, and yet the name has an owner: whoever is first is not who it is.
+        own.extend(trust.listed(publisher).cloned());
+    }
     // Rotation links both ways, and from link to link.
     loop {
         let linked: Vec<KeyId> = keys

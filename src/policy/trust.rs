@@ -249,6 +249,12 @@ impl TrustRegistry {
         self.keys.is_empty()
     }
 
+    /// The keys in use of a publisher.
+    pub fn listed(&self, publisher: &PublisherId) -> impl Iterator<Item = &KeyId> {
+        let own = self.keys.iter().filter(|(_, key)| key.lists(publisher));
+        own.map(|(keyid, _)| keyid)
+    }
+
     /// The entry of a key.
     pub fn get(&self, keyid: &KeyId) -> Option<&TrustedKey> {
         self.keys.get(keyid)
