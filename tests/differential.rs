@@ -5,13 +5,8 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-<<<<<<< HEAD
     clippy::print_stderr,
     clippy::print_stdout,
-=======
-    clippy::print_stdout,
-    clippy::print_stderr,
->>>>>>> attack
     clippy::type_complexity
 )]
 
