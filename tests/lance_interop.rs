@@ -10,9 +10,12 @@
     missing_docs
 )]
 
+// Of the fuzzers' code, the rows alone.
+#[allow(dead_code)]
 #[path = "fuzz/src/mutate.rs"]
 mod mutate;
 mod support;
+#[allow(dead_code, missing_docs)]
 #[path = "fuzz/src/targets.rs"]
 mod targets;
 
