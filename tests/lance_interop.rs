@@ -5,6 +5,8 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     clippy::print_stderr,
     clippy::indexing_slicing,
     missing_docs
