@@ -96,8 +96,8 @@ pub fn parse_updates(repo: &Repo, input: &[u8]) -> Result<Vec<Update>, RunError>
             return Err(refuse("expected `<old> <new> <ref>`"));
         };
         let id = |text| git::parse_id(repo.hash_kind(), text).map_err(|e| refuse(&e.message));
-        if gix::validate::reference::name(name.into()).is_err() {
-            return Err(refuse("expected the full name of a reference"));
+        if !name.starts_with("refs/") || gix::validate::reference::name(name.into()).is_err() {
+            return Err(refuse("expected the full name of a reference, `refs/…`"));
         }
         updates.push(Update {
             old: id(old)?,

@@ -67,7 +67,18 @@ fn number(value: f64) -> String {
         return "0".to_owned();
     }
     let sign = if value < 0.0 { "-" } else { "" };
-    let scientific = format!("{:e}", value.abs());
+    let shortest = format!("{:e}", value.abs());
+    // Of two texts of as many digits and equally far away, the even one: what exact formatting gives.
+    let places = shortest
+        .find('e')
+        .expect("{:e} has an exponent")
+        .saturating_sub(2);
+    let exact = format!("{:.places$e}", value.abs());
+    let scientific = if exact.parse() == Ok(value.abs()) {
+        exact
+    } else {
+        shortest
+    };
     let (mantissa, exponent) = scientific.split_once('e').expect("{:e} has an exponent");
     let digits: String = mantissa.chars().filter(|c| *c != '.').collect();
     // The value is 0.digits × 10^point.
