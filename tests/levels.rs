@@ -1409,6 +1409,34 @@ fn status_lists_that_do_not_count() {
 }
 
 #[test]
+fn status_lists_take_no_more_memory_together_than_four_of_the_largest() {
+    let registry = TempRegistry::new();
+    let path = registry.cartridge(&made(&case("fine", |_| {}, "", "")));
+    let signed = |id: &str, packed: &[u8]| {
+        let mut list = status_list(id, &encoded(packed));
+        sign(&mut list, ISSUER_SEED);
+        list
+    };
+    let large = |n| signed(&format!("{LIST}/{n}"), &gzip(&vec![0; 16 << 20]));
+    for (before, state, reason) in [
+        (3, "verified", "proves it"),
+        (
+            4,
+            "unresolved",
+            "it unpacks to more than 0 bytes, what the lists before it left of 67108864",
+        ),
+    ] {
+        let mut lists: Vec<Value> = (0..before).map(large).collect();
+        lists.push(signed(LIST, &gzip(&bits(&[]))));
+        registry.put("issuer-keys.json", issuer_keys(&lists).to_string());
+        let one = explained(&registry, &path, "issuer-keys.json")["credentials"][0].clone();
+        assert_eq!(one["state"], state, "{before}: {one:#}");
+        let found = one["reason"].as_str().unwrap();
+        assert!(found.contains(reason), "{before}: {found}");
+    }
+}
+
+#[test]
 fn a_forged_claim_beside_a_proven_one_never_reads_verified() {
     let registry = TempRegistry::new();
     registry.put(

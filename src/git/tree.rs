@@ -8,6 +8,7 @@ use std::sync::Arc;
 use gix::hash::{ObjectId, oid};
 use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
+use gix::validate::path::component;
 
 use super::GitError;
 use super::objects::{Objects, Reader};
@@ -140,7 +141,7 @@ pub fn entries(reader: &Reader, id: &oid) -> Result<Vec<TreeEntry>, GitError> {
                 id: entry.oid.to_owned(),
             },
         };
-        if is_forbidden(&entry.name) {
+        if is_forbidden(&entry) {
             return Err(GitError::new(format!(
                 "the tree {id} names {:?}, which no checkout can hold",
                 crate::model::shorten(&String::from_utf8_lossy(&entry.name))
@@ -165,14 +166,16 @@ pub fn entries(reader: &Reader, id: &oid) -> Result<Vec<TreeEntry>, GitError> {
     Ok(list)
 }
 
-/// Names that git itself refuses to check out.
-fn is_forbidden(name: &[u8]) -> bool {
-    name.is_empty()
-        || name == b"."
-        || name == b".."
-        || name.contains(&b'/')
-        || name.contains(&0)
-        || name.eq_ignore_ascii_case(b".git")
+/// Git itself checks no such name out on one system or another: `..`, `.git` as HFS+ and NTFS read it too (`git~1`, with
+/// joiners), and a link named `.gitmodules`.
+fn is_forbidden(entry: &TreeEntry) -> bool {
+    let rules = component::Options {
+        protect_windows: false,
+        protect_hfs: true,
+        protect_ntfs: true,
+    };
+    let mode = (entry.leaf.mode == Mode::Link).then_some(component::Mode::Symlink);
+    component(entry.name.as_slice().into(), mode, rules).is_err()
 }
 
 /// Git's order: a folder's name counts as if it ended in a slash.

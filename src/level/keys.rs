@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::is_own;
-use super::status::StatusList;
+use super::status::{MOST_BYTES_TOGETHER, StatusList};
 use crate::attest::PublicKey;
 use crate::model::{Digest, Json, KeyId, shorten};
 use crate::policy::{ConfigError, bounded, conforms, parsed, refuse_private};
@@ -98,13 +98,12 @@ impl IssuerKeys {
                 }
             }
         }
+        let mut left = MOST_BYTES_TOGETHER;
         for (at, document) in list(&document, "statusLists").into_iter().enumerate() {
             let id = text(&document, "id");
-            if new
-                .lists
-                .insert(id.clone(), StatusList::new(document))
-                .is_some()
-            {
+            let status;
+            (status, left) = StatusList::new(document, left);
+            if new.lists.insert(id.clone(), status).is_some() {
                 let found = shorten(&id);
                 let message = format!(
                     "expected each status list once, found {found:?} again; keep the newest"

@@ -16,6 +16,8 @@ use crate::model::{Json, Timestamp, shorten};
 const LEAST_BYTES: usize = 16 << 10;
 /// Bytes of an unpacked list at the most.
 const MOST_BYTES: u64 = 16 << 20;
+/// Bytes of all unpacked lists of one file of issuers' keys; the last ones in it go without.
+pub(super) const MOST_BYTES_TOGETHER: u64 = 64 << 20;
 const PURPOSE: &str = "revocation";
 
 /// What an issuer says of a credential.
@@ -31,15 +33,25 @@ pub(super) enum Status {
 #[derive(Debug, Clone)]
 pub(super) struct StatusList {
     document: Json,
+    most: u64,
     bits: OnceLock<Result<Vec<u8>, String>>,
 }
 
 impl StatusList {
-    pub(super) fn new(document: Json) -> Self {
-        Self {
+    /// A list, and what is left of the bytes for the lists after it.
+    pub(super) fn new(document: Json, left: u64) -> (Self, u64) {
+        let most = left.min(MOST_BYTES);
+        // A gzip ends in its unpacked size; one that lies about it does not unpack.
+        let size = text(&document, "/credentialSubject/encodedList")
+            .and_then(|encoded| packed(encoded).ok())
+            .and_then(|packed| packed.last_chunk().copied().map(u32::from_le_bytes))
+            .unwrap_or_default();
+        let list = Self {
             document,
+            most,
             bits: OnceLock::new(),
-        }
+        };
+        (list, left - most.min(size.into()))
     }
 
     /// Who issued it: an object's `id` or a bare text.
@@ -73,7 +85,7 @@ impl StatusList {
             .ok_or_else(|| format!("no key for {:?} is at hand", shorten(method)))?;
         proof::verify(list, &key.key).map_err(|e| format!("its proof: {e}"))?;
         let encoded = text(subject, "/encodedList").ok_or("it has no encodedList")?;
-        unpack(encoded)
+        unpack(encoded, self.most)
     }
 }
 
@@ -90,21 +102,30 @@ fn has_type(value: &Json, expected: &str) -> Result<(), String> {
     }
 }
 
-/// Unpacks `u` and the base64url of a gzip, to no more than [`MOST_BYTES`] whatever it claims.
-fn unpack(encoded: &str) -> Result<Vec<u8>, String> {
-    let packed = encoded
+fn packed(encoded: &str) -> Result<Vec<u8>, String> {
+    encoded
         .strip_prefix('u')
         .and_then(|digits| URL_SAFE_NO_PAD.decode(digits).ok())
-        .ok_or("encodedList: expected `u` and base64url without padding")?;
+        .ok_or_else(|| "encodedList: expected `u` and base64url without padding".to_owned())
+}
+
+/// Unpacks `u` and the base64url of a gzip, to no more than `most` bytes whatever it claims.
+fn unpack(encoded: &str, most: u64) -> Result<Vec<u8>, String> {
+    let packed = packed(encoded)?;
     let mut rest = packed.as_slice();
     let mut bits = Vec::new();
     GzDecoder::new(&mut rest)
-        .take(MOST_BYTES + 1)
+        .take(most + 1)
         .read_to_end(&mut bits)
         .map_err(|e| format!("encodedList: expected a gzip, found an error: {e}"))?;
-    if bits.len() as u64 > MOST_BYTES {
+    if bits.len() as u64 > most {
+        let why = if most < MOST_BYTES {
+            format!(", what the lists before it left of {MOST_BYTES_TOGETHER}")
+        } else {
+            String::new()
+        };
         return Err(format!(
-            "encodedList: it unpacks to more than {MOST_BYTES} bytes"
+            "encodedList: it unpacks to more than {most} bytes{why}"
         ));
     }
     if !rest.is_empty() {
