@@ -1,4 +1,4 @@
-//! The threat model names a test for every row, and every test that it names exists.
+//! The threat model names a test for every row, every test that it names exists, and every bomb was measured.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,37 +6,67 @@
     clippy::indexing_slicing
 )]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-#[test]
-fn every_row_of_the_threat_model_names_tests_that_exist() {
+fn source(file: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(root.join("SECURITY.md")).unwrap();
-    let section = text.split("\n## Who tries what\n").nth(1).unwrap();
+    fs::read_to_string(root.join(file)).unwrap()
+}
+
+/// The cells of each row of the table under a heading.
+fn rows(heading: &str) -> Vec<Vec<String>> {
+    let text = source("SECURITY.md");
+    let section = text.split(&format!("\n## {heading}\n")).nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
-    let rows: Vec<Vec<&str>> = section
+    let cells = |line: &str| {
+        let cells = line.trim_matches('|').split('|');
+        cells.map(|cell| cell.trim().to_owned()).collect()
+    };
+    section
         .lines()
         .filter(|line| line.starts_with('|'))
         .skip(2)
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect();
-    assert!(rows.len() > 20, "the table is gone");
+        .map(cells)
+        .collect()
+}
+
+/// The names of the tests in a file.
+fn tests(file: &str) -> BTreeSet<String> {
+    let source = source(&format!("tests/{file}.rs"));
+    let declared = source.split("#[test]\n").skip(1).map(|rest| {
+        let line = rest.lines().find(|line| line.starts_with("fn "));
+        let name = line.unwrap_or_default().trim_start_matches("fn ");
+        name.split('(').next().unwrap_or_default().to_owned()
+    });
+    declared.collect()
+}
+
+#[test]
+fn every_row_of_the_threat_model_names_tests_that_exist() {
+    let rows = rows("Who tries what");
+    assert!(rows.len() > 40, "the table is gone");
     for row in rows {
         assert_eq!(row.len(), 4, "{row:?}");
         assert!(row[3].starts_with('`'), "no test for {row:?}");
         for name in row[3].split(", ") {
             let (file, function) = name.trim_matches('`').split_once("::").unwrap();
-            let source = fs::read_to_string(root.join(format!("tests/{file}.rs"))).unwrap();
-            let mut tests = source.split("#[test]\n").skip(1);
-            let found = tests.any(|rest| {
-                let declared = rest
-                    .lines()
-                    .find(|line| line.starts_with("fn "))
-                    .unwrap_or_default();
-                declared.starts_with(&format!("fn {function}("))
-            });
-            assert!(found, "tests/{file}.rs has no test {function}");
+            assert!(
+                tests(file).contains(function),
+                "tests/{file}.rs has no test {function}"
+            );
         }
     }
+}
+
+#[test]
+fn every_bomb_has_its_row_of_time_and_memory() {
+    let rows = rows("Time and memory");
+    let name = |row: &Vec<String>| {
+        let first = row[0].split(',').next();
+        first.unwrap_or_default().to_owned()
+    };
+    let named: BTreeSet<String> = rows.iter().map(name).collect();
+    assert_eq!(named, tests("bombs"));
 }
