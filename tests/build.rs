@@ -23,22 +23,10 @@ use serde_json::json;
 use support::cartridge::{Builder, PUBLISHER_SEED};
 use support::keys;
 use support::registry::{
-    INDEX_SEED, Output, SEPTEMBER, TempRegistry, TrustKey, artifact, ledger_entry, listed,
-    predicate, rejected_codes, warning_codes,
+    FINE, INDEX_SEED, Output, SEPTEMBER, TempRegistry, TrustKey, artifact, fine, ledger_entry,
+    listed, predicate, rejected_codes, warning_codes, with_fine,
 };
 use support::signed::workflow;
-
-const FINE: &str = "cartridges/io.github.acme/fine/1.0.0/cartridge.acx";
-
-fn fine() -> Builder {
-    Builder::valid("io.github.acme", "fine", "1.0.0")
-}
-
-fn with_fine() -> TempRegistry {
-    let registry = TempRegistry::new();
-    registry.cartridge(&fine());
-    registry
-}
 
 /// Twelve cartridges of three publishers and a workflow, with everything that a registry can have.
 fn whole() -> TempRegistry {

@@ -20,18 +20,9 @@ use serde_json::{Value, json};
 use support::cartridge::{Builder, Entry, PUBLISHER_SEED};
 use support::keys;
 use support::registry::{
-    INDEX_SEED, Output, TempRegistry, TrustKey, index_keyid, ledger_entry, rejected_codes,
+    INDEX_SEED, Output, TempRegistry, TrustKey, fine, index_keyid, ledger_entry, rejected_codes,
+    with_fine,
 };
-
-fn fine() -> Builder {
-    Builder::valid("io.github.acme", "fine", "1.0.0")
-}
-
-fn with_fine() -> TempRegistry {
-    let registry = TempRegistry::new();
-    registry.cartridge(&fine());
-    registry
-}
 
 /// An object of exactly these members, each of its kind: s text, b truth, n number, a list, o object, `|` for more.
 fn shape(value: &Value, members: &[(&str, &str)]) {

@@ -21,20 +21,9 @@ use std::time::Duration;
 use support::cartridge::Builder;
 use support::keys;
 use support::registry::{
-    Output, SEPTEMBER, TempRegistry, index_keyid, ledger_entry, listed, rejected_codes,
+    FINE, Output, SEPTEMBER, TempRegistry, fine, index_keyid, ledger_entry, listed, rejected_codes,
+    with_fine,
 };
-
-const FINE: &str = "cartridges/io.github.acme/fine/1.0.0/cartridge.acx";
-
-fn fine() -> Builder {
-    Builder::valid("io.github.acme", "fine", "1.0.0")
-}
-
-fn with_fine() -> TempRegistry {
-    let registry = TempRegistry::new();
-    registry.cartridge(&fine());
-    registry
-}
 
 /// Runs a line of shell in the registry; `$ACX` is the program, `$KEY` the signing key.
 fn shell(registry: &TempRegistry, line: &str) -> Output {

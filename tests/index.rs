@@ -20,15 +20,13 @@ use acx_registry::publish;
 use acx_registry::publish::KeySource;
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use support::cartridge::Builder;
 use support::keys;
-use support::registry::{INDEX_SEED, Output, SEPTEMBER, TempRegistry, index_keyid};
-
-const FINE: &str = "cartridges/io.github.acme/fine/1.0.0/cartridge.acx";
+use support::registry::{
+    FINE, INDEX_SEED, Output, SEPTEMBER, TempRegistry, index_keyid, with_fine,
+};
 
 fn built() -> TempRegistry {
-    let registry = TempRegistry::new();
-    registry.cartridge(&Builder::valid("io.github.acme", "fine", "1.0.0"));
+    let registry = with_fine();
     assert_eq!(registry.build_at(SEPTEMBER, &[]).status, 0);
     registry
 }

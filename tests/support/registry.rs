@@ -329,3 +329,18 @@ pub fn shared(name: &str) -> Option<PathBuf> {
     eprintln!("SKIPPED: {} IS ABSENT, NOTHING WAS TESTED", path.display());
     None
 }
+
+/// The path of [`fine`].
+pub const FINE: &str = "cartridges/io.github.acme/fine/1.0.0/cartridge.acx";
+
+/// A sound cartridge.
+pub fn fine() -> Builder {
+    Builder::valid("io.github.acme", "fine", "1.0.0")
+}
+
+/// A registry of [`fine`] alone.
+pub fn with_fine() -> TempRegistry {
+    let registry = TempRegistry::new();
+    registry.cartridge(&fine());
+    registry
+}
