@@ -509,6 +509,40 @@ fn forge(registry: &TempRegistry, edit: impl FnOnce(&mut Value)) {
     registry.put("index.json", pretty(&root));
 }
 
+#[test]
+fn a_signed_index_leads_nowhere_outside_its_registry() {
+    // In one file.
+    let good = built("");
+    let edits: [(&str, &str); 5] = [
+        ("path", "../outside.acx"),
+        ("path", "/etc/passwd"),
+        ("path", "cartridges/../../outside.acx"),
+        ("memories", "../outside.lance"),
+        (
+            "memories",
+            "cartridges/com.example/../../../outside.memories.lance",
+        ),
+    ];
+    for (member, path) in edits {
+        let registry = TempRegistry::copy_of(&good.root());
+        forge(&registry, |index| {
+            let entry = &mut index["cartridges"][0];
+            if member == "memories" {
+                entry["memories"]["path"] = path.into();
+            } else {
+                entry["path"] = path.into();
+            }
+        });
+        refused(&registry, &[path]);
+        let before = registry.snapshot();
+        let site = ["site", ".", "--out", "public", "--keyid", &index_keyid()];
+        let out = registry.run_with(&site, &[("SOURCE_DATE_EPOCH", SEPTEMBER)]);
+        assert_eq!(out.status, 1, "{path}: {out:#?}");
+        assert!(out.stdout.contains(path), "{path}: {out:#?}");
+        assert!(registry.snapshot() == before, "{path}");
+    }
+}
+
 /// Puts a changed shard where a root that is signed anew names it.
 fn forge_shard(registry: &TempRegistry, at: usize, edit: impl FnOnce(&mut Value)) -> String {
     let root = registry.index().unwrap();

@@ -17,7 +17,7 @@ const MOST_ENTRIES: usize = 5_000_000;
 /// Folders below each other.
 const DEEPEST: usize = 64;
 /// The folder in which a cartridge's Lance dataset stands, beside the cartridge.
-pub const SIDECAR: &str = "cartridge.memories.lance";
+const SIDECAR: &str = "cartridge.memories.lance";
 /// The folder at the root with the rows of all cartridges, where the policy asks for it.
 pub const REGISTRY_DATASET: &str = "memories.lance";
 /// What this tool writes at the root.
@@ -318,6 +318,12 @@ pub fn sidecar_of(path: &str) -> Option<&str> {
         .match_indices('/')
         .find(|(at, _)| path.get(..*at).is_some_and(is_sidecar_path))?;
     path.get(..end)
+}
+
+/// The path of the dataset beside a cartridge.
+pub fn sidecar_path(cartridge: &str) -> String {
+    let folder = cartridge.strip_suffix("cartridge.acx");
+    folder.unwrap_or(cartridge).to_owned() + SIDECAR
 }
 
 /// Whether a path is `memories.lance`, or `cartridges/<publisher>/<id>/<version>/cartridge.memories.lance`.

@@ -13,7 +13,7 @@ use super::past::Wrong;
 use super::sidecar::{self, Derived};
 use crate::check::{self, Place, Settings, Sink};
 use crate::container::Refusal;
-use crate::discover::{self, At, Entry, Oddity, OddityKind, Tree};
+use crate::discover::{self, At, Entry, Oddity, OddityKind, Tree, sidecar_path};
 use crate::disk::ReadError;
 use crate::document;
 use crate::finding::{Finding, Severity};
@@ -675,7 +675,7 @@ impl Stage<'_> {
                 KeptDataset::NoMemory => {}
                 KeptDataset::OtherEngine(engine) => self.other_engine(path, engine, &mut findings),
                 KeptDataset::Dataset { memories, files } => {
-                    let at = sidecar::path_beside(path);
+                    let at = sidecar_path(path);
                     let has = output.has_files(&at, files, self.checkout, self.hash_kind());
                     if !has {
                         let kind = self.hash_kind();
@@ -863,9 +863,7 @@ impl Stage<'_> {
             }
         }
         // Nothing is written through a link, so a cartridge with one in its dataset's place cannot be indexed whole.
-        if self.policy().sidecars_enabled
-            && self.links.contains(sidecar::path_beside(text).as_str())
-        {
+        if self.policy().sidecars_enabled && self.links.contains(sidecar_path(text).as_str()) {
             let message = "a symbolic link stands where the cartridge's dataset goes";
             self.report("registry-symlink", text, message, findings);
         }

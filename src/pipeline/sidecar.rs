@@ -13,7 +13,7 @@ use super::RunError;
 use super::judge::{Stage, Stale};
 use super::output::Output;
 use crate::container::Cartridge;
-use crate::discover::{Entry, REGISTRY_DATASET, SIDECAR};
+use crate::discover::{Entry, REGISTRY_DATASET, sidecar_path};
 use crate::lance::{self, Dataset};
 use crate::model::{Digest, Timestamp, json};
 use crate::project::{CartridgeEntry, Memories, MemoryRecord, embed, memories};
@@ -76,19 +76,10 @@ pub(crate) fn derive_from(
     Ok(Derived::Dataset { records, dataset })
 }
 
-/// The path of the dataset beside a cartridge.
-pub(super) fn path_beside(cartridge: &str) -> String {
-    cartridge
-        .strip_suffix("cartridge.acx")
-        .unwrap_or(cartridge)
-        .to_owned()
-        + SIDECAR
-}
-
 /// What the index says of a dataset.
 pub(super) fn memories_entry(cartridge: &str, rows: usize, dataset: &Dataset) -> Memories {
     Memories {
-        path: path_beside(cartridge),
+        path: sidecar_path(cartridge),
         rows: rows as u64,
         schema: memories::SCHEMA.to_owned(),
         engine: embed::ENGINE.to_owned(),
@@ -109,7 +100,7 @@ pub(super) fn write_all(
     let written: Vec<Option<String>> = lacking
         .into_par_iter()
         .map(|(entry, file, stale)| {
-            let path = path_beside(&entry.path);
+            let path = sidecar_path(&entry.path);
             match stale {
                 Stale::Written(prepared) => output.finish(prepared)?,
                 Stale::Failed(error) => return Err(error),

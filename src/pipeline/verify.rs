@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::{INDEX_BYTES, RunError, pool, sidecar};
+use crate::discover::sidecar_path;
 use crate::disk;
 use crate::model::{Coordinate, Digest, KeyId, RegistryPath, Timestamp};
 use crate::publish::{self, KeySource, Published, Shard, SignedIndex};
@@ -187,7 +188,7 @@ fn look_at(root: &Path, published: &Published) -> Looked {
         Err(why) => (Present::Wrong(why), None),
     };
     let dataset = published.dataset.map(|expected| {
-        let path = sidecar::path_beside(&published.path);
+        let path = sidecar_path(&published.path);
         let present = look_at_dataset(root, &published.path, expected, bytes.as_deref());
         (path, present)
     });
@@ -217,7 +218,7 @@ fn look_at_dataset(
     let at = match find(root, cartridge) {
         Err(why) => return Present::Wrong(why),
         // The folder may be there without the cartridge.
-        Ok(_) => root.join(sidecar::path_beside(cartridge)),
+        Ok(_) => root.join(sidecar_path(cartridge)),
     };
     match sidecar::digest_at(&at) {
         Ok(None) => Present::Absent,

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use super::index::{Content, Counts, INDEX_VERSION, array, entries, pretty};
 use super::shard::{self, Further, ROOT_VERSION, Shard};
 use crate::attest::{self, Envelope, PAYLOAD_TYPE, PrivateKey, PublicKey, Statement, Subject};
+use crate::discover::sidecar_path;
 use crate::disk::ReadError;
 use crate::model::{ArtifactType, Digest, Json, KeyId, Timestamp, json as strict, shorten};
 use crate::schema::{REGISTRY_INDEX, REGISTRY_INDEX_ROOT, Schema};
@@ -328,6 +329,7 @@ pub fn read_at_hand(bytes: &[u8], further: Further<'_>) -> Result<SignedIndex, I
     let published = published(&content).ok_or_else(|| {
         malformed("an entry without path, digest, sha256, keyid or memories".into())
     })?;
+    datasets_in_place(&content)?;
     Ok(SignedIndex {
         content,
         head: IndexHead {
@@ -504,6 +506,24 @@ fn published(content: &Json) -> Option<Vec<Published>> {
             })
         })
         .collect()
+}
+
+/// Every listed dataset stands beside its cartridge, so that no reader is sent elsewhere.
+fn datasets_in_place(content: &Json) -> Result<(), IndexError> {
+    let all = entries(content).enumerate();
+    for (at, (_, entry)) in all.filter(|(_, (kind, _))| *kind == ArtifactType::Agent) {
+        let text = |pointer| entry.pointer(pointer).and_then(Json::as_str);
+        let found = text("/memories/path");
+        let expected = sidecar_path(text("/path").unwrap_or_default());
+        let named = entry.get("memories").is_some_and(|m| !m.is_null());
+        if named && found != Some(expected.as_str()) {
+            let found = shorten(found.unwrap_or("none"));
+            return Err(IndexError::Malformed(format!(
+                "/cartridges/{at}/memories/path: expected {expected:?}, found {found:?}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
