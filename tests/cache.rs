@@ -268,6 +268,20 @@ fn a_damaged_foreign_or_older_one_is_dropped_with_a_note() {
         );
         assert!(!build(&[]).stderr.contains("damaged"), "it was made anew");
     }
+    // Links in its files' places: not read, not written through.
+    #[cfg(unix)]
+    {
+        let victim = lab.at("victim");
+        fs::write(&victim, "precious").unwrap();
+        for shard in shards() {
+            fs::remove_file(&shard).unwrap();
+            std::os::unix::fs::symlink(&victim, &shard).unwrap();
+        }
+        for _ in 0..2 {
+            assert_eq!(build(&[]).stdout, expected);
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        }
+    }
     // In the way of a cache: a build does without.
     fs::remove_dir_all(cache(&work)).unwrap();
     fs::write(cache(&work), "a file").unwrap();
