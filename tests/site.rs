@@ -1192,6 +1192,23 @@ fn an_index_that_does_not_verify_has_no_site() {
 }
 
 #[test]
+fn keys_that_cannot_be_read_stop_a_site_and_leave_the_old_one() {
+    let registry = built(false);
+    let keyid = index_keyid();
+    assert_eq!(site_of(&registry, &["--keyid", &keyid]).0.status, 0);
+    let before = tree(&registry.home().join("site"));
+    for file in ["issuer-keys.json", "trust-registry.json"] {
+        registry.put(file, "{");
+        let (output, out) = site_of(&registry, &["--keyid", &keyid]);
+        assert_eq!(output.status, 2, "{file}: {output:#?}");
+        assert!(output.stderr.contains(file), "{file}: {output:#?}");
+        assert_eq!(tree(&out), before, "{file}");
+        assert_eq!(leftovers(&registry), Vec::<String>::new());
+        fs::remove_file(registry.at(file)).unwrap();
+    }
+}
+
+#[test]
 fn with_no_key_of_the_readers_the_site_says_whose_word_it_is() {
     let registry = built(true);
     let (output, out) = site_of(&registry, &[]);
