@@ -281,6 +281,23 @@ fn a_workflow_of_as_many_nodes_as_fit() {
 }
 
 #[test]
+fn a_condition_of_hundreds_of_thousands_of_wrong_ones() {
+    let whole = json!({"any": vec![json!(0); 500_000]});
+    let empty = json!({"all": vec![json!({}); 340_000]});
+    let fields =
+        json!({"var": 1, "op": 2, "value": 3, "all": 4, "any": 5, "not": 6, "racAvailable": 7});
+    let fields = json!({"not": {"any": vec![fields; 11_000]}});
+    for when in [whole, empty, fields] {
+        let document = workflow("io.github.acme", "flow", "1.0.0", 7).changed(7, |value| {
+            value["edges"][0]["when"] = when;
+        });
+        let text = serde_json::to_vec(&document.value).unwrap();
+        assert!(text.len() < 1 << 20, "{}", text.len());
+        defused("w.cal.json", &text, "document-schema");
+    }
+}
+
+#[test]
 fn a_graph_of_a_hundred_thousand_nodes() {
     let document = graph("io.github.acme", "team", "1.0.0", 7, &[]).changed(7, |value| {
         value["actors"] = (0..100_000)
