@@ -1002,6 +1002,26 @@ fn pushes_of_documents_are_judged() {
     clone.commit("a key");
     clone.git(&["rm", "-q", "cals/x.cal.json"]);
     refused("the key is gone", &["registry-secret"]);
+    put(&token);
+    clone.commit("a token");
+    clone.git(&["rm", "-q", &token.path()]);
+    refused("the token is gone", &["document-secret"]);
+    put(&token);
+    clone.commit("a token");
+    put(&flow("new", "1.0.0"));
+    refused("the token is written over", &["document-secret"]);
+    let mut builder = Builder::valid(ACME, "keeper", "1.0.0");
+    let private = keys::private_pem(&keys::seed(3));
+    builder.file("rom/knowledge/KEY.md", private.repeat(9));
+    clone.cartridge(&builder);
+    clone.commit("a key, deflated");
+    clone.git(&["rm", "-q", &builder.path()]);
+    refused("the cartridge is gone", &["cartridge-secret"]);
+    // What is bad and no secret harms nobody once it is gone.
+    put(&bad);
+    clone.commit("bad");
+    clone.git(&["rm", "-q", &bad.path()]);
+    lands("never mind");
 
     // What stands there already is what new graphs may pin, and what comes with them.
     let new = flow("new", "1.0.0");
@@ -1044,6 +1064,23 @@ fn pushes_of_documents_are_judged() {
     lands("gone");
     put(&nightly.changed(PUBLISHER_SEED, |value| value["name"] = "Another".into()));
     refused("never anew", &["history-changed"]);
+
+    // As long as an accepted graph stands on it, it stays.
+    clone.put(
+        "status.json",
+        json!({
+            "schemaVersion": "acx.registry-status/1",
+            "updatedAt": "2026-08-01T00:00:00Z",
+            "entries": [nightly.ledger_entry("withdrawn"), new.ledger_entry("withdrawn")],
+        })
+        .to_string(),
+    );
+    lands("another is withdrawn");
+    clone.git(&["rm", "-q", &new.path()]);
+    refused(
+        "two graphs would fall",
+        &["document-dependency", "document-dependency"],
+    );
 }
 
 fn lands_as(clone: &Repository<'_>, commit: &str) {

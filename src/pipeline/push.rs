@@ -21,6 +21,7 @@ use super::publishers::{Known, refuse_strangers};
 use super::{RunError, pool};
 use crate::check::Place;
 use crate::discover::{self, At, Entry, INDEX, Tree, is_shard_path, sidecar_of};
+use crate::document;
 use crate::finding::{Family, Finding};
 use crate::git::{self, Bounds, Change, GitError, Mode, NewCommit, Repo};
 use crate::level::{ISSUER_KEYS_FILE, IssuerKeys};
@@ -374,6 +375,8 @@ struct Changes {
     ledger: bool,
     /// Files that commits on the way bring, and the end has not.
     on_the_way: Vec<Entry>,
+    /// Workflows that the end has no more.
+    removed: BTreeSet<String>,
     /// What is done to published paths.
     wrongs: BTreeMap<String, Wrong>,
 }
@@ -421,6 +424,8 @@ impl Pushed<'_, '_> {
         let wrongs = std::mem::take(&mut changes.wrongs);
 
         let new_source = registry.source.clone();
+        let more = graphs_without(&new_source, &changes, options.expired)?;
+        changes.tree.artifacts.extend(more);
         let retired = self.retired(prefix, &past_ledger, &changes, cache)?;
         let stage = Stage {
             registry: &registry,
@@ -443,12 +448,12 @@ impl Pushed<'_, '_> {
             retired: &retired,
         };
         let mut judged = judge_changes(&stage, repo, prefix, &changes.tree)?;
-        judged.extend(
-            changes
-                .on_the_way
-                .iter()
-                .filter_map(|entry| stage.file(entry)),
-        );
+        judged.extend(secrets_on_the_way(
+            &stage,
+            repo,
+            prefix,
+            &changes.on_the_way,
+        )?);
         let gone: Vec<(String, String, &'static str)> = stage
             .wrongs
             .iter()
@@ -493,6 +498,12 @@ impl Pushed<'_, '_> {
         };
         for change in range.changes(bounds)? {
             weigh(None, &change, &mut changes.wrongs)?;
+            let path = past::artifact_path(&change.path).filter(|_| change.new.is_none());
+            if let Some(path) = path
+                && ArtifactType::of_path(&path) == Some(ArtifactType::Workflow)
+            {
+                changes.removed.insert(path.as_str().to_owned());
+            }
             sort_in(&change, &mut changes);
         }
         let judged = changes.tree.files.iter().chain(&changes.tree.artifacts);
@@ -512,11 +523,7 @@ impl Pushed<'_, '_> {
             let path = std::str::from_utf8(&change.path)
                 .ok()
                 .and_then(|path| RegistryPath::try_from(path).ok())
-                // Documents are texts as all others are.
-                .filter(|path| {
-                    ArtifactType::of_path(path) != Some(ArtifactType::Agent)
-                        && sidecar_of(path.as_str()).is_none()
-                });
+                .filter(|path| sidecar_of(path.as_str()).is_none());
             if let (Some(path), Some(leaf)) = (path, change.new)
                 && leaf.mode == Mode::Blob
                 && seen.insert(At::Blob(leaf.id))
@@ -1009,6 +1016,81 @@ fn sort_in(change: &Change, changes: &mut Changes) {
     if let Some(leaf) = change.new {
         discover::add(&mut changes.tree, &change.path, leaf);
     }
+}
+
+/// The graphs at the end of a push, without those that it brings, that pin a workflow which it removes: they were
+/// accepted, and are to be judged again.
+fn graphs_without(
+    source: &Source,
+    changes: &Changes,
+    expired: &dyn Fn() -> bool,
+) -> Result<Vec<Entry>, Stop> {
+    let Source::Tree { objects, root } = source else {
+        return Ok(Vec::new());
+    };
+    if changes.removed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let brought = changes.tree.artifacts.iter().map(|e| e.path.as_str());
+    let brought: BTreeSet<&str> = brought.collect();
+    let pins_removed = |entry: &Entry| {
+        // What cannot be read was not accepted before.
+        let bytes = source.read(entry, document::MAX_BYTES as u64).ok();
+        let graph = bytes.and_then(|bytes| document::content(&bytes));
+        graph.is_some_and(|graph| {
+            document::pins(&graph).iter().any(|pin| {
+                let path = ArtifactType::Workflow.path(&pin.publisher, &pin.id, &pin.version);
+                changes.removed.contains(&path)
+            })
+        })
+    };
+    let mut found = Vec::new();
+    for entry in discover::list(objects, root, &mut Bounds::new(expired))?.artifacts {
+        if expired() {
+            return Err(Stop::Expired);
+        }
+        if ArtifactType::of_path(&entry.path) == Some(ArtifactType::AgentGraph)
+            && !brought.contains(entry.path.as_str())
+            && pins_removed(&entry)
+        {
+            found.push(entry);
+        }
+    }
+    Ok(found)
+}
+
+/// What is out once it was pushed, and cannot be taken back by a later commit.
+const SECRETS: [&str; 3] = [
+    "cartridge-secret",
+    "document-private-name",
+    "document-secret",
+];
+
+/// The secrets in files that commits on the way bring and the end has not; whether such files are good otherwise does
+/// not matter.
+fn secrets_on_the_way(
+    stage: &Stage<'_>,
+    repo: &Repo,
+    prefix: &str,
+    entries: &[Entry],
+) -> Result<Vec<Judged>, Stop> {
+    let output = Output::Commit(Staged::new(repo, prefix));
+    let look = |entry: &Entry| {
+        let kind = ArtifactType::of_path(&entry.path);
+        // A cartridge's own rule tells a key from a text about keys; all others are texts.
+        let file = (kind != Some(ArtifactType::Agent)).then(|| stage.file(entry));
+        let artifact = kind.and_then(|_| {
+            let mut judged = stage.artifact(entry, &output);
+            judged.findings.retain(|f| SECRETS.contains(&f.code));
+            stage.found(entry.path.as_str(), judged.findings)
+        });
+        file.flatten().into_iter().chain(artifact).collect()
+    };
+    let judged: Option<Vec<Vec<Judged>>> = entries
+        .par_iter()
+        .map(|entry| (!(stage.expired)()).then(|| look(entry)))
+        .collect();
+    Ok(judged.ok_or(Stop::Expired)?.into_iter().flatten().collect())
 }
 
 /// Judges what a push adds.
