@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use gix::hash::ObjectId;
 use rayon::prelude::*;
 
-use super::cache::Cache;
+use super::cache::{Cache, shard_of};
 use super::checkout::Checkout;
 use super::join::{Joined, join};
-use super::judge::{Judged, Stage, Stale, links, report};
+use super::judge::{Judged, KnownBlob, Stage, Stale, links, report};
 use super::output::Output;
 use super::part::Parts;
 use super::past::{self, Range, Wrong};
@@ -403,6 +403,61 @@ pub(super) fn of_index(
     Known::Index(keys, paths)
 }
 
+/// A file to be judged.
+struct Task<'a> {
+    entry: &'a Entry,
+    is_artifact: bool,
+    known: Option<KnownBlob>,
+    /// The part of the cache that it is looked up in.
+    shard: Option<usize>,
+}
+
+impl<'a> Task<'a> {
+    fn new(stage: &Stage<'_>, entry: &'a Entry, is_artifact: bool) -> Self {
+        let known = stage.blob_without_reading(entry);
+        let id = match (known, stage.cache) {
+            (Some((id, _)), _) => Some(id),
+            (None, Some(_)) if is_artifact => stage.id_of(entry).ok().flatten(),
+            _ => None,
+        };
+        Self {
+            entry,
+            is_artifact,
+            known,
+            shard: id.and_then(|id| shard_of(&id)),
+        }
+    }
+}
+
+/// Works on files in the order of the cache's parts, so that few of these are in memory at once; what comes of it is in
+/// the order of the files.
+fn by_shard<T: Send>(
+    cache: &Cache,
+    tasks: &[Task<'_>],
+    work: impl Fn(&Task<'_>) -> Option<T> + Sync,
+) -> Vec<T> {
+    let mut order: Vec<(usize, &Task<'_>)> = tasks.iter().enumerate().collect();
+    order.sort_by_key(|(_, task)| task.shard);
+    let shards: Vec<&[(usize, &Task<'_>)]> = order
+        .chunk_by(|a, b| a.1.shard.is_some() && a.1.shard == b.1.shard)
+        .collect();
+    let mut done: Vec<(usize, T)> = shards
+        .into_par_iter()
+        .flat_map_iter(|group| {
+            let done: Vec<(usize, T)> = group
+                .iter()
+                .filter_map(|(at, task)| Some((*at, work(task)?)))
+                .collect();
+            if let Some(shard) = group.first().and_then(|(_, task)| task.shard) {
+                cache.settle(shard);
+            }
+            done
+        })
+        .collect();
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, one)| one).collect()
+}
+
 pub(super) fn judge_all(
     stage: &Stage<'_>,
     output: &Output<'_>,
@@ -412,24 +467,41 @@ pub(super) fn judge_all(
     if let Some(observer) = observer {
         observer.begin(tree.artifacts.len());
     }
-    let mut judged: Vec<Judged> = tree
+    let artifact = |entry: &Entry, known| {
+        if (stage.expired)() {
+            return Judged::unverifiable(entry, "the time was up before it was judged");
+        }
+        let Some(observer) = observer else {
+            return stage.artifact_of(entry, known, output);
+        };
+        let mut judged = None;
+        observer.file(entry.path.as_str(), &mut || {
+            let one = stage.artifact_of(entry, known, output);
+            judged.insert(one).verdict()
+        });
+        judged.unwrap_or_else(|| Judged::unverifiable(entry, "it was not judged"))
+    };
+    let work = |task: &Task<'_>| {
+        if task.is_artifact {
+            Some(artifact(task.entry, task.known))
+        } else {
+            stage.file(task.entry, task.known)
+        }
+    };
+    let tasks: Vec<Task<'_>> = tree
         .artifacts
         .par_iter()
-        .map(|entry| {
-            if (stage.expired)() {
-                return Judged::unverifiable(entry, "the time was up before it was judged");
-            }
-            let Some(observer) = observer else {
-                return stage.artifact(entry, output);
-            };
-            let mut judged = None;
-            observer.file(entry.path.as_str(), &mut || {
-                judged.insert(stage.artifact(entry, output)).verdict()
-            });
-            judged.unwrap_or_else(|| Judged::unverifiable(entry, "it was not judged"))
-        })
+        .map(|entry| Task::new(stage, entry, true))
+        .chain(
+            tree.files
+                .par_iter()
+                .map(|entry| Task::new(stage, entry, false)),
+        )
         .collect();
-    judged.par_extend(tree.files.par_iter().filter_map(|entry| stage.file(entry)));
+    let mut judged = match stage.cache {
+        None => tasks.par_iter().filter_map(work).collect(),
+        Some(cache) => by_shard(cache, &tasks, work),
+    };
     judged.extend(
         tree.oddities
             .iter()
@@ -730,8 +802,20 @@ fn changes(
             removed,
         });
     }
+    let Some(old) = old else {
+        let mut added: Vec<String> = joined
+            .content
+            .heads()
+            .map(|(_, head)| head.path.to_owned())
+            .collect();
+        added.sort_unstable();
+        return Ok(Changes {
+            added,
+            ..Changes::default()
+        });
+    };
     let new = serde_json::to_value(&joined.content).map_err(unwritable)?;
-    let old = old.map_or(Ok(Json::Null), OldIndex::content)?;
+    let old = old.content()?;
     Ok(compare_entries(&by_path(&old), &by_path(&new)))
 }
 

@@ -447,7 +447,7 @@ impl Pushed<'_, '_> {
             changes
                 .on_the_way
                 .iter()
-                .filter_map(|entry| stage.file(entry)),
+                .filter_map(|entry| stage.file(entry, stage.blob_without_reading(entry))),
         );
         let gone: Vec<(String, String, &'static str)> = stage
             .wrongs
@@ -1030,7 +1030,7 @@ fn judge_changes(
     let files: Option<Vec<Option<Judged>>> = tree
         .files
         .par_iter()
-        .map(|entry| (!expired()).then(|| stage.file(entry)))
+        .map(|entry| (!expired()).then(|| stage.file(entry, stage.blob_without_reading(entry))))
         .collect();
     judged.extend(files.ok_or(Stop::Expired)?.into_iter().flatten());
     judged.extend(tree.oddities.iter().filter_map(|odd| stage.oddity(odd)));
