@@ -511,16 +511,34 @@ pub(super) fn judge_all(
 }
 
 impl OldIndex {
+    /// The file, read again; it is too large to be held meanwhile.
+    fn bytes(&self) -> Result<Vec<u8>, RunError> {
+        let bytes = self.source.named(INDEX, INDEX_BYTES);
+        let bytes = bytes.map_err(|e| RunError::new(format!("{INDEX}: {e}")))?;
+        if Digest::of(&bytes) != self.hash {
+            return Err(RunError::new(format!(
+                "{INDEX}: the file changed during the run; run the build again"
+            )));
+        }
+        Ok(bytes)
+    }
+
+    /// Whether the file is what a build would write with the signature that it has.
+    fn is(&self, layout: &Layout<'_>) -> bool {
+        let file = self.source.reader(INDEX, INDEX_BYTES);
+        file.is_ok_and(|file| layout.is(&self.head.integrity, file))
+    }
+
     /// Everything but `integrity`, which was verified when the file was read. Only a check that finds a difference, or
     /// keys that may have lapsed, asks for it.
     fn content(&self) -> Result<Json, RunError> {
         if self.head.shards.is_some() {
             let source = &self.source;
-            return publish::read_with(&self.bytes, &|path, most| source.named(path, most))
+            return publish::read_with(&self.bytes()?, &|path, most| source.named(path, most))
                 .map(|index| index.content)
                 .map_err(|e| RunError::new(format!("{INDEX}: {e}")));
         }
-        let mut whole: Json = serde_json::from_slice(&self.bytes)
+        let mut whole: Json = serde_json::from_slice(&self.bytes()?)
             .map_err(|e| RunError::new(format!("{INDEX}: {e}")))?;
         if let Some(members) = whole.as_object_mut() {
             members.shift_remove("integrity");
@@ -545,9 +563,9 @@ pub(super) fn committed_index(
 
 struct OldIndex {
     head: IndexHead,
-    /// The file.
-    bytes: Vec<u8>,
-    /// Where its shards are.
+    /// SHA-256 of the file.
+    hash: Digest,
+    /// Where it and its shards are.
     source: Source,
     /// Signed by a key that counts here; otherwise only its sequence is gone on from.
     trusted: bool,
@@ -576,6 +594,7 @@ fn old_index(
         Err(_) if options.new_chain => return Ok(None),
         Err(e) => return Err(RunError::new(format!("{INDEX}: {e}; {advice}"))),
     };
+    drop(bytes);
     if let Some(cache) = options.cache.filter(|_| head.well_formed) {
         cache.keep_index(hash);
     }
@@ -603,13 +622,13 @@ fn old_index(
     match problem {
         None => Ok(Some(OldIndex {
             head,
-            bytes,
+            hash,
             source: registry.source.clone(),
             trusted: true,
         })),
         Some(_) if options.new_chain => Ok(Some(OldIndex {
             head,
-            bytes,
+            hash,
             source: registry.source.clone(),
             trusted: false,
         })),
@@ -739,7 +758,7 @@ fn compare(
             "{INDEX} is not in the form in which a build writes it"
         ));
     }
-    let same = old.head.well_formed && layout.is(&old.head.integrity, &old.bytes);
+    let same = old.head.well_formed && old.is(layout);
     if !same {
         let (was, new) = (
             old.content()?,
@@ -794,7 +813,7 @@ fn changes(
     layout: &Layout<'_>,
 ) -> Result<Changes, RunError> {
     if let Some(old) = old.filter(|old| old.head.well_formed)
-        && let Some([added, changed, removed]) = layout.changes(&old.bytes)
+        && let Some([added, changed, removed]) = layout.changes(&old.bytes()?)
     {
         return Ok(Changes {
             added,
@@ -1061,7 +1080,7 @@ fn write(
         {
             // Rendering and comparing takes a fraction of the time of hashing the canonical form.
             let same = if old.head.well_formed {
-                layout.is(&old.head.integrity, &old.bytes)
+                old.is(layout)
             } else {
                 old.head.integrity.digest == layout.digest()
             };

@@ -610,7 +610,7 @@ impl Stage<'_> {
     ) -> Option<Judged> {
         match (self.cache?.get(id)?, document_kind(entry)) {
             (Fact::Cartridge(sound), None) => {
-                self.recall_cartridge(&sound, entry, id, size, output)
+                self.recall_cartridge(*sound, entry, id, size, output)
             }
             (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry, size),
             _ => None,
@@ -652,7 +652,7 @@ impl Stage<'_> {
 
     fn recall_cartridge(
         &self,
-        sound: &Sound,
+        sound: Sound,
         entry: &Entry,
         id: &ObjectId,
         size: Option<u64>,
@@ -683,23 +683,23 @@ impl Stage<'_> {
         }
         let mut stale = None;
         if self.policy().sidecars_enabled {
-            match &sound.dataset {
+            match sound.dataset {
                 KeptDataset::NoMemory => {}
-                KeptDataset::OtherEngine(engine) => self.other_engine(path, engine, &mut findings),
+                KeptDataset::OtherEngine(engine) => self.other_engine(path, &engine, &mut findings),
                 KeptDataset::Dataset { memories, files } => {
                     let at = sidecar::path_beside(path);
-                    let has = output.has_files(&at, files, self.checkout, self.hash_kind());
+                    let has = output.has_files(&at, &files, self.checkout, self.hash_kind());
                     if !has {
                         let kind = self.hash_kind();
                         let carried = self.carried.filter(|_| self.writes);
-                        stale = match carried.and_then(|c| c.of(id, files, kind)) {
+                        stale = match carried.and_then(|c| c.of(id, &files, kind)) {
                             Some(dataset) => self.stale(output, None, &at, &dataset),
                             None => Some(Stale::Known),
                         };
                     }
                     projected.entry.memories = Some(Memories {
                         path: at,
-                        ..memories.clone()
+                        ..memories
                     });
                 }
             }

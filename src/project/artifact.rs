@@ -121,6 +121,11 @@ pub struct Entries {
 }
 
 impl Entries {
+    /// Makes room for so many cartridges.
+    pub fn reserve(&mut self, cartridges: usize) {
+        self.cartridges.reserve_exact(cartridges);
+    }
+
     /// Puts an artifact at the end of its kind's list.
     pub fn push(&mut self, artifact: Artifact) {
         match artifact {

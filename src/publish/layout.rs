@@ -109,13 +109,20 @@ impl<'a> Layout<'a> {
     }
 
     /// Whether a file is the `index.json` of this content with this signature.
-    pub fn is(&self, integrity: &Integrity, file: &[u8]) -> bool {
-        let mut rest = file;
-        let compared = self.write(integrity, &mut |piece| {
-            rest = rest.strip_prefix(piece).ok_or(io::ErrorKind::InvalidData)?;
+    pub fn is(&self, integrity: &Integrity, mut file: impl io::BufRead) -> bool {
+        let compared = self.write(integrity, &mut |mut piece| {
+            while !piece.is_empty() {
+                let found = file.fill_buf()?;
+                let (now, later) = piece.split_at(piece.len().min(found.len()));
+                if now.is_empty() || !found.starts_with(now) {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
+                file.consume(now.len());
+                piece = later;
+            }
             Ok(())
         });
-        compared.is_ok() && rest.is_empty()
+        compared.is_ok() && file.fill_buf().is_ok_and(<[u8]>::is_empty)
     }
 
     /// What an `index.json` of one file in this form lists otherwise than this content: paths that are new here, paths of
