@@ -812,14 +812,20 @@ fn changes(
     joined: &Joined,
     layout: &Layout<'_>,
 ) -> Result<Changes, RunError> {
-    if let Some(old) = old.filter(|old| old.head.well_formed)
-        && let Some([added, changed, removed]) = layout.changes(&old.bytes()?)
-    {
-        return Ok(Changes {
-            added,
-            changed,
-            removed,
-        });
+    if let Some(old) = old.filter(|old| old.head.well_formed) {
+        let found = match &old.head.shards {
+            Some(shards) => {
+                layout.changes_of_shards(shards, &|path, most| old.source.named(path, most))
+            }
+            None => layout.changes(&old.bytes()?),
+        };
+        if let Some([added, changed, removed]) = found {
+            return Ok(Changes {
+                added,
+                changed,
+                removed,
+            });
+        }
     }
     let Some(old) = old else {
         let mut added: Vec<String> = joined
