@@ -245,7 +245,7 @@ pub(super) fn dependencies(
 ) -> BTreeSet<usize> {
     let mut workflows: BTreeMap<String, (Digest, Vec<String>)> = BTreeMap::new();
     let known = accepted.iter().filter_map(|(artifact, _)| match artifact {
-        Artifact::Workflow(entry) => Some(entry),
+        Artifact::Workflow(entry) => Some(&**entry),
         _ => None,
     });
     for entry in known.chain(beside.values()) {
