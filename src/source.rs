@@ -1,6 +1,7 @@
 //! Where a registry's files are read from: a folder of the disk, or the tree of a commit. The same bytes give the same
 //! verdict from either.
 
+use std::io::{BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,6 +72,20 @@ impl Source {
             (At::File(file), _) => disk::read(file, most),
             (At::Blob(id), Self::Tree { objects, .. }) => blob(objects, id, most),
             (At::Blob(id), Self::Folder(_)) => Err(failed(&format!("{id} is in no folder"))),
+        }
+    }
+
+    /// As [`Source::named`], of a file at the root that is read piece by piece, as far as it lies on the disk.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub fn reader(&self, name: &str, most: u64) -> Result<Box<dyn BufRead>, ReadError> {
+        match self {
+            Self::Folder(root) => {
+                let file = disk::open(&join(root, name))?.take(most);
+                Ok(Box::new(BufReader::with_capacity(64 << 10, file)))
+            }
+            Self::Tree { .. } => Ok(Box::new(Cursor::new(self.named(name, most)?))),
         }
     }
 

@@ -295,8 +295,16 @@ impl Repo {
     /// When it cannot be read.
     pub fn index(&self) -> Result<gix::index::File, GitError> {
         let local = self.local();
-        let index = local.index_or_empty()?;
-        Ok(gix::index::File::clone(&index))
+        let path = local.index_path();
+        let mut index = match path.symlink_metadata() {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let empty = gix::index::State::new(local.object_hash());
+                gix::index::File::from_state(empty, path)
+            }
+            _ => local.open_index()?,
+        };
+        index.remove_tree();
+        Ok(index)
     }
 
     /// How git compares the times and sizes of files with those that its index knows.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use gix::hash::ObjectId;
 use rayon::prelude::*;
 
-use super::cache::Cache;
+use super::cache::{Cache, shard_of};
 use super::checkout::Checkout;
 use super::join::{Joined, join};
-use super::judge::{Judged, Stage, Stale, links, report};
+use super::judge::{Judged, KnownBlob, Stage, Stale, links, report};
 use super::output::Output;
 use super::part::Parts;
 use super::past::{self, Range, Wrong};
@@ -403,6 +403,61 @@ pub(super) fn of_index(
     Known::Index(keys, paths)
 }
 
+/// A file to be judged.
+struct Task<'a> {
+    entry: &'a Entry,
+    is_artifact: bool,
+    known: Option<KnownBlob>,
+    /// The part of the cache that it is looked up in.
+    shard: Option<usize>,
+}
+
+impl<'a> Task<'a> {
+    fn new(stage: &Stage<'_>, entry: &'a Entry, is_artifact: bool) -> Self {
+        let known = stage.blob_without_reading(entry);
+        let id = match (known, stage.cache) {
+            (Some((id, _)), _) => Some(id),
+            (None, Some(_)) if is_artifact => stage.id_of(entry).ok().flatten(),
+            _ => None,
+        };
+        Self {
+            entry,
+            is_artifact,
+            known,
+            shard: id.and_then(|id| shard_of(&id)),
+        }
+    }
+}
+
+/// Works on files in the order of the cache's parts, so that few of these are in memory at once; what comes of it is in
+/// the order of the files.
+fn by_shard<T: Send>(
+    cache: &Cache,
+    tasks: &[Task<'_>],
+    work: impl Fn(&Task<'_>) -> Option<T> + Sync,
+) -> Vec<T> {
+    let mut order: Vec<(usize, &Task<'_>)> = tasks.iter().enumerate().collect();
+    order.sort_by_key(|(_, task)| task.shard);
+    let shards: Vec<&[(usize, &Task<'_>)]> = order
+        .chunk_by(|a, b| a.1.shard.is_some() && a.1.shard == b.1.shard)
+        .collect();
+    let mut done: Vec<(usize, T)> = shards
+        .into_par_iter()
+        .flat_map_iter(|group| {
+            let done: Vec<(usize, T)> = group
+                .iter()
+                .filter_map(|(at, task)| Some((*at, work(task)?)))
+                .collect();
+            if let Some(shard) = group.first().and_then(|(_, task)| task.shard) {
+                cache.settle(shard);
+            }
+            done
+        })
+        .collect();
+    done.sort_unstable_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, one)| one).collect()
+}
+
 pub(super) fn judge_all(
     stage: &Stage<'_>,
     output: &Output<'_>,
@@ -412,24 +467,41 @@ pub(super) fn judge_all(
     if let Some(observer) = observer {
         observer.begin(tree.artifacts.len());
     }
-    let mut judged: Vec<Judged> = tree
+    let artifact = |entry: &Entry, known| {
+        if (stage.expired)() {
+            return Judged::unverifiable(entry, "the time was up before it was judged");
+        }
+        let Some(observer) = observer else {
+            return stage.artifact_of(entry, known, output);
+        };
+        let mut judged = None;
+        observer.file(entry.path.as_str(), &mut || {
+            let one = stage.artifact_of(entry, known, output);
+            judged.insert(one).verdict()
+        });
+        judged.unwrap_or_else(|| Judged::unverifiable(entry, "it was not judged"))
+    };
+    let work = |task: &Task<'_>| {
+        if task.is_artifact {
+            Some(artifact(task.entry, task.known))
+        } else {
+            stage.file(task.entry, task.known)
+        }
+    };
+    let tasks: Vec<Task<'_>> = tree
         .artifacts
         .par_iter()
-        .map(|entry| {
-            if (stage.expired)() {
-                return Judged::unverifiable(entry, "the time was up before it was judged");
-            }
-            let Some(observer) = observer else {
-                return stage.artifact(entry, output);
-            };
-            let mut judged = None;
-            observer.file(entry.path.as_str(), &mut || {
-                judged.insert(stage.artifact(entry, output)).verdict()
-            });
-            judged.unwrap_or_else(|| Judged::unverifiable(entry, "it was not judged"))
-        })
+        .map(|entry| Task::new(stage, entry, true))
+        .chain(
+            tree.files
+                .par_iter()
+                .map(|entry| Task::new(stage, entry, false)),
+        )
         .collect();
-    judged.par_extend(tree.files.par_iter().filter_map(|entry| stage.file(entry)));
+    let mut judged = match stage.cache {
+        None => tasks.par_iter().filter_map(work).collect(),
+        Some(cache) => by_shard(cache, &tasks, work),
+    };
     judged.extend(
         tree.oddities
             .iter()
@@ -439,16 +511,34 @@ pub(super) fn judge_all(
 }
 
 impl OldIndex {
+    /// The file, read again; it is too large to be held meanwhile.
+    fn bytes(&self) -> Result<Vec<u8>, RunError> {
+        let bytes = self.source.named(INDEX, INDEX_BYTES);
+        let bytes = bytes.map_err(|e| RunError::new(format!("{INDEX}: {e}")))?;
+        if Digest::of(&bytes) != self.hash {
+            return Err(RunError::new(format!(
+                "{INDEX}: the file changed during the run; run the build again"
+            )));
+        }
+        Ok(bytes)
+    }
+
+    /// Whether the file is what a build would write with the signature that it has.
+    fn is(&self, layout: &Layout<'_>) -> bool {
+        let file = self.source.reader(INDEX, INDEX_BYTES);
+        file.is_ok_and(|file| layout.is(&self.head.integrity, file))
+    }
+
     /// Everything but `integrity`, which was verified when the file was read. Only a check that finds a difference, or
     /// keys that may have lapsed, asks for it.
     fn content(&self) -> Result<Json, RunError> {
         if self.head.shards.is_some() {
             let source = &self.source;
-            return publish::read_with(&self.bytes, &|path, most| source.named(path, most))
+            return publish::read_with(&self.bytes()?, &|path, most| source.named(path, most))
                 .map(|index| index.content)
                 .map_err(|e| RunError::new(format!("{INDEX}: {e}")));
         }
-        let mut whole: Json = serde_json::from_slice(&self.bytes)
+        let mut whole: Json = serde_json::from_slice(&self.bytes()?)
             .map_err(|e| RunError::new(format!("{INDEX}: {e}")))?;
         if let Some(members) = whole.as_object_mut() {
             members.shift_remove("integrity");
@@ -473,9 +563,9 @@ pub(super) fn committed_index(
 
 struct OldIndex {
     head: IndexHead,
-    /// The file.
-    bytes: Vec<u8>,
-    /// Where its shards are.
+    /// SHA-256 of the file.
+    hash: Digest,
+    /// Where it and its shards are.
     source: Source,
     /// Signed by a key that counts here; otherwise only its sequence is gone on from.
     trusted: bool,
@@ -504,6 +594,7 @@ fn old_index(
         Err(_) if options.new_chain => return Ok(None),
         Err(e) => return Err(RunError::new(format!("{INDEX}: {e}; {advice}"))),
     };
+    drop(bytes);
     if let Some(cache) = options.cache.filter(|_| head.well_formed) {
         cache.keep_index(hash);
     }
@@ -531,13 +622,13 @@ fn old_index(
     match problem {
         None => Ok(Some(OldIndex {
             head,
-            bytes,
+            hash,
             source: registry.source.clone(),
             trusted: true,
         })),
         Some(_) if options.new_chain => Ok(Some(OldIndex {
             head,
-            bytes,
+            hash,
             source: registry.source.clone(),
             trusted: false,
         })),
@@ -667,7 +758,7 @@ fn compare(
             "{INDEX} is not in the form in which a build writes it"
         ));
     }
-    let same = old.head.well_formed && layout.is(&old.head.integrity, &old.bytes);
+    let same = old.head.well_formed && old.is(layout);
     if !same {
         let (was, new) = (
             old.content()?,
@@ -721,17 +812,35 @@ fn changes(
     joined: &Joined,
     layout: &Layout<'_>,
 ) -> Result<Changes, RunError> {
-    if let Some(old) = old.filter(|old| old.head.well_formed)
-        && let Some([added, changed, removed]) = layout.changes(&old.bytes)
-    {
+    if let Some(old) = old.filter(|old| old.head.well_formed) {
+        let found = match &old.head.shards {
+            Some(shards) => {
+                layout.changes_of_shards(shards, &|path, most| old.source.named(path, most))
+            }
+            None => layout.changes(&old.bytes()?),
+        };
+        if let Some([added, changed, removed]) = found {
+            return Ok(Changes {
+                added,
+                changed,
+                removed,
+            });
+        }
+    }
+    let Some(old) = old else {
+        let mut added: Vec<String> = joined
+            .content
+            .heads()
+            .map(|(_, head)| head.path.to_owned())
+            .collect();
+        added.sort_unstable();
         return Ok(Changes {
             added,
-            changed,
-            removed,
+            ..Changes::default()
         });
-    }
+    };
     let new = serde_json::to_value(&joined.content).map_err(unwritable)?;
-    let old = old.map_or(Ok(Json::Null), OldIndex::content)?;
+    let old = old.content()?;
     Ok(compare_entries(&by_path(&old), &by_path(&new)))
 }
 
@@ -977,7 +1086,7 @@ fn write(
         {
             // Rendering and comparing takes a fraction of the time of hashing the canonical form.
             let same = if old.head.well_formed {
-                layout.is(&old.head.integrity, &old.bytes)
+                old.is(layout)
             } else {
                 old.head.integrity.digest == layout.digest()
             };

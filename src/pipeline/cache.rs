@@ -11,10 +11,10 @@
 //! sha256:<of all before>
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gix::hash::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -96,18 +96,26 @@ pub struct Cache {
     folder: Option<PathBuf>,
     header: String,
     today: i64,
-    shards: Vec<OnceLock<HashMap<ObjectId, Kept>>>,
-    new: Vec<Mutex<BTreeMap<ObjectId, String>>>,
+    /// What was read of each file, where it is in memory.
+    shards: Vec<Mutex<Option<Arc<Shard>>>>,
+    new: Vec<Mutex<BTreeMap<ObjectId, Box<str>>>>,
     /// Facts came in that were found elsewhere.
     adopted: AtomicBool,
-    dropped: AtomicUsize,
+    /// Files that were damaged or of another version.
+    dropped: Mutex<BTreeSet<usize>>,
     index: Mutex<Option<Digest>>,
 }
 
+type Shard = HashMap<ObjectId, Kept>;
+
 struct Kept {
     day: i64,
-    json: String,
+    json: Box<str>,
     used: AtomicBool,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Cache {
@@ -144,17 +152,17 @@ impl Cache {
             folder: None,
             header: format!("{FORMAT} {}", key.hex()),
             today: now.unix().0.div_euclid(86_400),
-            shards: (0..SHARDS).map(|_| OnceLock::new()).collect(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             new: (0..SHARDS).map(|_| Mutex::new(BTreeMap::new())).collect(),
             adopted: AtomicBool::new(false),
-            dropped: AtomicUsize::new(0),
+            dropped: Mutex::default(),
             index: Mutex::new(None),
         }
     }
 
     /// Whether an index of these bytes was verified before, and found to be in the form in which it is written.
     pub(super) fn knows_index(&self, sha256: &Digest) -> bool {
-        let now = *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = *locked(&self.index);
         let expected = format!("{}\n{sha256}\n", self.header);
         let kept = |folder: &Path| {
             disk::read(&folder.join(INDEX), 4096).is_ok_and(|bytes| bytes == expected.as_bytes())
@@ -164,11 +172,11 @@ impl Cache {
 
     /// Remembers that an index of these bytes was verified.
     pub(super) fn keep_index(&self, sha256: Digest) {
-        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = Some(sha256);
+        *locked(&self.index) = Some(sha256);
     }
 
     fn save_index(&self, folder: &Path) -> std::io::Result<()> {
-        let known = *self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = *locked(&self.index);
         let Some(sha256) = known else { return Ok(()) };
         let text = format!("{}\n{sha256}\n", self.header);
         let file = folder.join(INDEX);
@@ -179,24 +187,24 @@ impl Cache {
         disk::replace_unsynced(&file, text.as_bytes())
     }
 
-    fn shard(&self, id: &ObjectId) -> Option<(usize, &HashMap<ObjectId, Kept>)> {
-        let at = usize::from(*id.as_slice().first()?);
-        let shard = self.shards.get(at)?.get_or_init(|| {
-            let file = self.folder.as_deref().map(|folder| file(folder, at));
-            let Some(bytes) = file.and_then(|file| disk::read(&file, SHARD_BYTES).ok()) else {
-                return HashMap::new();
-            };
-            parse(&bytes, &self.header).unwrap_or_else(|| {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
-                HashMap::new()
-            })
-        });
-        Some((at, shard))
+    fn shard(&self, at: usize) -> Option<Arc<Shard>> {
+        let mut shard = locked(self.shards.get(at)?);
+        let read = || {
+            let file = file(self.folder.as_deref()?, at);
+            let bytes = disk::read(&file, SHARD_BYTES).ok()?;
+            let parsed = parse(&bytes, &self.header);
+            if parsed.is_none() {
+                locked(&self.dropped).insert(at);
+            }
+            parsed
+        };
+        let shard = shard.get_or_insert_with(|| Arc::new(read().unwrap_or_default()));
+        Some(Arc::clone(shard))
     }
 
     /// What is known of a blob.
     pub(super) fn get(&self, id: &ObjectId) -> Option<Fact> {
-        let (_, shard) = self.shard(id)?;
+        let shard = self.shard(shard_of(id)?)?;
         let Some(kept) = shard.get(id) else {
             let adopted = self.adopted.load(Ordering::Relaxed);
             let json = adopted.then(|| self.json(id)).flatten()?;
@@ -209,22 +217,18 @@ impl Cache {
 
     /// What is known of a blob or was found in this run, as it is kept.
     pub(super) fn json(&self, id: &ObjectId) -> Option<String> {
-        let (at, shard) = self.shard(id)?;
-        let new = self.new.get(at)?;
-        let new = new.lock().unwrap_or_else(PoisonError::into_inner);
-        new.get(id)
-            .cloned()
-            .or_else(|| Some(shard.get(id)?.json.clone()))
+        let at = shard_of(id)?;
+        let shard = self.shard(at)?;
+        let new = locked(self.new.get(at)?);
+        let json = new.get(id).or_else(|| Some(&shard.get(id)?.json))?;
+        Some(json.to_string())
     }
 
     /// Takes over what another run found.
     pub(super) fn adopt(&self, id: ObjectId, json: &str) {
         self.adopted.store(true, Ordering::Relaxed);
-        if let Some((at, _)) = self.shard(&id)
-            && let Some(new) = self.new.get(at)
-        {
-            let mut new = new.lock().unwrap_or_else(PoisonError::into_inner);
-            new.insert(id, json.to_owned());
+        if let Some(new) = shard_of(&id).and_then(|at| self.new.get(at)) {
+            locked(new).insert(id, json.into());
         }
     }
 
@@ -235,13 +239,20 @@ impl Cache {
 
     /// Keeps what was found in a blob.
     pub(super) fn put(&self, id: ObjectId, fact: &Fact) {
-        let Some((at, _)) = self.shard(&id) else {
-            return;
-        };
-        if let (Ok(json), Some(new)) = (serde_json::to_string(fact), self.new.get(at)) {
-            new.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(id, json);
+        let new = shard_of(&id).and_then(|at| self.new.get(at));
+        if let (Ok(json), Some(new)) = (serde_json::to_string(fact), new) {
+            locked(new).insert(id, json.into());
+        }
+    }
+
+    /// Writes one file's share of what is new, and lets go of it in memory. What cannot be written is held until
+    /// [`Cache::save`].
+    pub(super) fn settle(&self, at: usize) {
+        if let Some(folder) = self.folder.as_deref()
+            && let Some(shard) = self.shards.get(at)
+            && self.save_shard(folder, at).is_ok()
+        {
+            *locked(shard) = None;
         }
     }
 
@@ -255,7 +266,7 @@ impl Cache {
                 failed = Some(e);
             }
         }
-        let dropped = self.dropped.load(Ordering::Relaxed);
+        let dropped = locked(&self.dropped).len();
         match (failed, dropped) {
             (Some(e), _) => Some(format!(
                 "the cache {} cannot be written: {e}",
@@ -270,13 +281,14 @@ impl Cache {
     }
 
     fn save_shard(&self, folder: &Path, at: usize) -> std::io::Result<()> {
-        let (Some(shard), Some(new)) = (self.shards.get(at), self.new.get(at)) else {
+        let (Some(read), Some(new)) = (self.shards.get(at), self.new.get(at)) else {
             return Ok(());
         };
-        let new = std::mem::take(&mut *new.lock().unwrap_or_else(PoisonError::into_inner));
-        let Some(shard) = shard.get() else {
+        if locked(read).is_none() && locked(new).is_empty() {
             return Ok(());
-        };
+        }
+        let shard = self.shard(at).unwrap_or_default();
+        let mut new = locked(new);
         let stale =
             |kept: &Kept| kept.used.load(Ordering::Relaxed) && kept.day + FRESH_DAYS < self.today;
         if new.is_empty() && !shard.values().any(stale) {
@@ -291,14 +303,11 @@ impl Cache {
                 } else {
                     kept.day
                 };
-                (day, *id, kept.json.as_str())
+                (day, *id, &*kept.json)
             })
             .filter(|(day, ..)| day + DAYS >= self.today)
             .collect();
-        all.extend(
-            new.iter()
-                .map(|(id, json)| (self.today, *id, json.as_str())),
-        );
+        all.extend(new.iter().map(|(id, json)| (self.today, *id, &**json)));
         // The longest of no use go first.
         all.sort_by(|a, b| (b.0, a.1).cmp(&(a.0, b.1)));
         all.truncate(SHARD_ENTRIES);
@@ -310,8 +319,15 @@ impl Cache {
         let digest = Digest::of(text.as_bytes());
         text.push_str(&format!("{digest}\n"));
         std::fs::create_dir_all(folder)?;
-        disk::replace_unsynced(&file(folder, at), text.as_bytes())
+        disk::replace_unsynced(&file(folder, at), text.as_bytes())?;
+        new.clear();
+        Ok(())
     }
+}
+
+/// The place of the file that an id's fact is in.
+pub(super) fn shard_of(id: &ObjectId) -> Option<usize> {
+    id.as_slice().first().copied().map(usize::from)
 }
 
 fn file(folder: &Path, shard: usize) -> PathBuf {
@@ -335,7 +351,7 @@ fn parse(bytes: &[u8], header: &str) -> Option<HashMap<ObjectId, Kept>> {
         let (id, day, json) = (parts.next()?, parts.next()?, parts.next()?);
         let kept = Kept {
             day: day.parse().ok()?,
-            json: json.to_owned(),
+            json: json.into(),
             used: AtomicBool::new(false),
         };
         shard.insert(ObjectId::from_hex(id.as_bytes()).ok()?, kept);

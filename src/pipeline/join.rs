@@ -116,6 +116,10 @@ pub(super) fn join(
         .clone()
         .into_iter()
         .collect();
+    let cartridges = accepted
+        .iter()
+        .filter(|(artifact, _)| artifact.kind() == ArtifactType::Agent);
+    entries.reserve(cartridges.count());
     for (artifact, findings) in accepted {
         warnings.extend(findings);
         times.push(artifact.made_at().clone());
@@ -241,7 +245,7 @@ pub(super) fn dependencies(
 ) -> BTreeSet<usize> {
     let mut workflows: BTreeMap<String, (Digest, Vec<String>)> = BTreeMap::new();
     let known = accepted.iter().filter_map(|(artifact, _)| match artifact {
-        Artifact::Workflow(entry) => Some(entry),
+        Artifact::Workflow(entry) => Some(&**entry),
         _ => None,
     });
     for entry in known.chain(beside.values()) {
@@ -323,29 +327,32 @@ pub(super) fn duplicates(
             same_version_key(head.version),
         )
     };
-    let mut groups: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
-    for (artifact, _) in accepted.iter() {
-        groups
-            .entry(key(artifact))
-            .or_default()
-            .insert(artifact.head().path.to_owned());
-    }
+    let mut all: Vec<(_, String)> = accepted
+        .iter()
+        .map(|(artifact, _)| (key(artifact), artifact.head().path.to_owned()))
+        .collect();
     for path in siblings {
         let coordinate = RegistryPath::try_from(path.as_str())
             .ok()
             .and_then(|p| Coordinate::of_path(&p).ok());
         if let Some(c) = coordinate {
             let (publisher, id) = (c.publisher.as_str().to_owned(), c.id.as_str().to_owned());
-            groups
-                .entry((c.kind, publisher, id, same_version_key(c.version.as_str())))
-                .or_default()
-                .insert(path.clone());
+            let key = (c.kind, publisher, id, same_version_key(c.version.as_str()));
+            all.push((key, path.clone()));
         }
     }
-    let crowded: BTreeMap<_, _> = groups
-        .into_iter()
-        .filter(|(_, paths)| paths.len() > 1)
+    all.sort_unstable();
+    all.dedup();
+    let crowded: BTreeMap<_, Vec<String>> = all
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter(|group| group.len() > 1)
+        .filter_map(|group| {
+            let (key, _) = group.first()?;
+            let paths = group.iter().map(|(_, path)| path.clone());
+            Some((key.clone(), paths.collect()))
+        })
         .collect();
+    drop(all);
     if crowded.is_empty() {
         return;
     }

@@ -91,6 +91,9 @@ impl Judged {
     }
 }
 
+/// The blob that a file is, and the file's size in bytes where only git's index names the blob.
+pub(super) type KnownBlob = (ObjectId, Option<u64>);
+
 /// What every judgement of a run reads.
 pub(super) struct Stage<'a> {
     pub registry: &'a Registry,
@@ -217,7 +220,16 @@ impl Stage<'_> {
 
     /// Judges one artifact of whatever kind; whether a cartridge's dataset is up to date is asked of the output.
     pub fn artifact(&self, entry: &Entry, output: &Output<'_>) -> Judged {
-        let known = self.blob_without_reading(entry);
+        self.artifact_of(entry, self.blob_without_reading(entry), output)
+    }
+
+    /// As [`Stage::artifact`], of a file that git knows to be this blob.
+    pub fn artifact_of(
+        &self,
+        entry: &Entry,
+        known: Option<KnownBlob>,
+        output: &Output<'_>,
+    ) -> Judged {
         if let Some(judged) = known.and_then(|(id, size)| self.recall(entry, &id, size, output)) {
             return judged;
         }
@@ -554,7 +566,7 @@ impl Stage<'_> {
 
     /// The blob that a file is, and its size where that is known, where nothing needs to be read for it: in a commit, or
     /// where git's index knows the file by its times.
-    fn blob_without_reading(&self, entry: &Entry) -> Option<(ObjectId, Option<u64>)> {
+    pub fn blob_without_reading(&self, entry: &Entry) -> Option<KnownBlob> {
         self.cache?;
         match &entry.at {
             At::Blob(id) => Some((*id, None)),
@@ -598,7 +610,7 @@ impl Stage<'_> {
     ) -> Option<Judged> {
         match (self.cache?.get(id)?, document_kind(entry)) {
             (Fact::Cartridge(sound), None) => {
-                self.recall_cartridge(&sound, entry, id, size, output)
+                self.recall_cartridge(*sound, entry, id, size, output)
             }
             (Fact::Document(kept), Some(kind)) => self.recall_document(&kept, kind, entry, size),
             _ => None,
@@ -640,7 +652,7 @@ impl Stage<'_> {
 
     fn recall_cartridge(
         &self,
-        sound: &Sound,
+        sound: Sound,
         entry: &Entry,
         id: &ObjectId,
         size: Option<u64>,
@@ -671,23 +683,23 @@ impl Stage<'_> {
         }
         let mut stale = None;
         if self.policy().sidecars_enabled {
-            match &sound.dataset {
+            match sound.dataset {
                 KeptDataset::NoMemory => {}
-                KeptDataset::OtherEngine(engine) => self.other_engine(path, engine, &mut findings),
+                KeptDataset::OtherEngine(engine) => self.other_engine(path, &engine, &mut findings),
                 KeptDataset::Dataset { memories, files } => {
                     let at = sidecar_path(path);
-                    let has = output.has_files(&at, files, self.checkout, self.hash_kind());
+                    let has = output.has_files(&at, &files, self.checkout, self.hash_kind());
                     if !has {
                         let kind = self.hash_kind();
                         let carried = self.carried.filter(|_| self.writes);
-                        stale = match carried.and_then(|c| c.of(id, files, kind)) {
+                        stale = match carried.and_then(|c| c.of(id, &files, kind)) {
                             Some(dataset) => self.stale(output, None, &at, &dataset),
                             None => Some(Stale::Known),
                         };
                     }
                     projected.entry.memories = Some(Memories {
                         path: at,
-                        ..memories.clone()
+                        ..memories
                     });
                 }
             }
@@ -705,7 +717,7 @@ impl Stage<'_> {
     }
 
     /// Looks for secrets in one other file.
-    pub fn file(&self, entry: &Entry) -> Option<Judged> {
+    pub fn file(&self, entry: &Entry, known: Option<KnownBlob>) -> Option<Judged> {
         let path = entry.path.as_str();
         let mut findings = Vec::new();
         if let Some(what) = secret::secret_name(entry.path.name()) {
@@ -720,8 +732,7 @@ impl Stage<'_> {
             let message = "expected a folder of the index's shards or nothing here, found a file";
             self.report("registry-path", path, message, &mut findings);
         }
-        let known = self.blob_without_reading(entry).map(|(id, _)| id);
-        if known.is_some_and(|id| self.is_plain(&id)) {
+        if known.is_some_and(|(id, _)| self.is_plain(&id)) {
             return self.found(path, findings);
         }
         match self.read(entry) {

@@ -1078,7 +1078,8 @@ fn secrets_on_the_way(
     let look = |entry: &Entry| {
         let kind = ArtifactType::of_path(&entry.path);
         // A cartridge's own rule tells a key from a text about keys; all others are texts.
-        let file = (kind != Some(ArtifactType::Agent)).then(|| stage.file(entry));
+        let file = (kind != Some(ArtifactType::Agent))
+            .then(|| stage.file(entry, stage.blob_without_reading(entry)));
         let artifact = kind.and_then(|_| {
             let mut judged = stage.artifact(entry, &output);
             judged.findings.retain(|f| SECRETS.contains(&f.code));
@@ -1112,7 +1113,7 @@ fn judge_changes(
     let files: Option<Vec<Option<Judged>>> = tree
         .files
         .par_iter()
-        .map(|entry| (!expired()).then(|| stage.file(entry)))
+        .map(|entry| (!expired()).then(|| stage.file(entry, stage.blob_without_reading(entry))))
         .collect();
     judged.extend(files.ok_or(Stop::Expired)?.into_iter().flatten());
     judged.extend(tree.oddities.iter().filter_map(|odd| stage.oddity(odd)));

@@ -69,17 +69,17 @@ pub enum Artifact {
     /// A cartridge.
     Cartridge(Box<Projected>),
     /// A workflow.
-    Workflow(DocumentEntry),
+    Workflow(Box<DocumentEntry>),
     /// An Agent Graph, whose dependencies are not resolved yet.
-    AgentGraph(DocumentEntry),
+    AgentGraph(Box<DocumentEntry>),
 }
 
 impl Artifact {
     /// The artifact that a document is.
     pub fn of_document(kind: document::Kind, entry: DocumentEntry) -> Self {
         match kind {
-            document::Kind::Workflow => Self::Workflow(entry),
-            document::Kind::AgentGraph => Self::AgentGraph(entry),
+            document::Kind::Workflow => Self::Workflow(Box::new(entry)),
+            document::Kind::AgentGraph => Self::AgentGraph(Box::new(entry)),
         }
     }
 
@@ -121,12 +121,17 @@ pub struct Entries {
 }
 
 impl Entries {
+    /// Makes room for so many cartridges.
+    pub fn reserve(&mut self, cartridges: usize) {
+        self.cartridges.reserve_exact(cartridges);
+    }
+
     /// Puts an artifact at the end of its kind's list.
     pub fn push(&mut self, artifact: Artifact) {
         match artifact {
             Artifact::Cartridge(projected) => self.cartridges.push(projected.entry),
-            Artifact::Workflow(entry) => self.workflows.push(entry),
-            Artifact::AgentGraph(entry) => self.agent_graphs.push(entry),
+            Artifact::Workflow(entry) => self.workflows.push(*entry),
+            Artifact::AgentGraph(entry) => self.agent_graphs.push(*entry),
         }
     }
 

@@ -60,12 +60,12 @@ impl Remembered {
 
     /// Judges it by this policy, these keys and this time, in this place; `None` where it has to be read again.
     pub fn recall(
-        &self,
+        self,
         path: &str,
         settings: Settings<'_>,
         place: impl FnOnce(Seen<'_>, &mut Vec<Finding>),
     ) -> Option<Recalled> {
-        let mut projected = self.projected.clone();
+        let mut projected = self.projected;
         let entry = &mut projected.entry;
         let revoked = settings
             .trust

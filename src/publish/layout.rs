@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::ser::Error as _;
 
 use super::index::{Content, pretty, render};
-use super::shard::{ROOT_VERSION, SHARD_VERSION, Shard};
+use super::shard::{Further, ROOT_VERSION, SHARD_VERSION, Shard};
 use super::sign::{Integrity, Signing, sign_digest};
 use super::text;
 use crate::attest::PrivateKey;
@@ -50,10 +50,10 @@ struct Root<'a> {
 
 /// What an index lists of one publisher.
 #[derive(Debug, Default, Clone, Copy)]
-struct Part<'a> {
-    cartridges: &'a [CartridgeEntry],
-    workflows: &'a [DocumentEntry],
-    agent_graphs: &'a [DocumentEntry],
+pub(super) struct Part<'a> {
+    pub cartridges: &'a [CartridgeEntry],
+    pub workflows: &'a [DocumentEntry],
+    pub agent_graphs: &'a [DocumentEntry],
 }
 
 /// A shard, in the order of its members.
@@ -109,13 +109,20 @@ impl<'a> Layout<'a> {
     }
 
     /// Whether a file is the `index.json` of this content with this signature.
-    pub fn is(&self, integrity: &Integrity, file: &[u8]) -> bool {
-        let mut rest = file;
-        let compared = self.write(integrity, &mut |piece| {
-            rest = rest.strip_prefix(piece).ok_or(io::ErrorKind::InvalidData)?;
+    pub fn is(&self, integrity: &Integrity, mut file: impl io::BufRead) -> bool {
+        let compared = self.write(integrity, &mut |mut piece| {
+            while !piece.is_empty() {
+                let found = file.fill_buf()?;
+                let (now, later) = piece.split_at(piece.len().min(found.len()));
+                if now.is_empty() || !found.starts_with(now) {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
+                file.consume(now.len());
+                piece = later;
+            }
             Ok(())
         });
-        compared.is_ok() && rest.is_empty()
+        compared.is_ok() && file.fill_buf().is_ok_and(<[u8]>::is_empty)
     }
 
     /// What an `index.json` of one file in this form lists otherwise than this content: paths that are new here, paths of
@@ -123,8 +130,50 @@ impl<'a> Layout<'a> {
     pub fn changes(&self, file: &[u8]) -> Option<[Vec<String>; 3]> {
         match &self.sharded {
             Some(_) => None,
-            None => text::changes(self.content, file),
+            None => {
+                let content = self.content;
+                let part = Part {
+                    cartridges: &content.cartridges,
+                    workflows: &content.workflows,
+                    agent_graphs: &content.agent_graphs,
+                };
+                text::changes(part, file)
+            }
         }
+    }
+
+    /// As [`Layout::changes`], of a root that names these shards, which `further` gives; only those that are others here
+    /// are read. `None` where the content has no shards, or one is not at hand.
+    pub fn changes_of_shards(
+        &self,
+        before: &[Shard],
+        further: Further<'_>,
+    ) -> Option<[Vec<String>; 3]> {
+        let sharded = self.sharded.as_ref()?;
+        let named = before.iter().map(|shard| (shard.publisher.as_str(), shard));
+        let mut before: BTreeMap<&str, &Shard> = named.collect();
+        let mut all: [Vec<String>; 3] = Default::default();
+        let mut compare = |part: Part<'_>, old: Option<&Shard>| {
+            let text = match old {
+                Some(old) => old.fetch(further).ok()??,
+                None => Part::default().text("").ok()?,
+            };
+            for (all, some) in all.iter_mut().zip(text::changes(part, &text)?) {
+                all.extend(some);
+            }
+            Some(())
+        };
+        for (shard, part) in sharded.root.shards.iter().zip(&sharded.parts) {
+            let old = before.remove(shard.publisher.as_str());
+            if old.is_none_or(|old| old.sha256 != shard.sha256) {
+                compare(*part, old)?;
+            }
+        }
+        for old in before.into_values() {
+            compare(Part::default(), Some(old))?;
+        }
+        all.iter_mut().for_each(|paths| paths.sort_unstable());
+        Some(all)
     }
 
     /// Whether it is a root with shards.

@@ -10,6 +10,7 @@ use serde_json::ser::Formatter;
 use serde_json::value::RawValue;
 
 use super::index::Content;
+use super::layout::Part;
 use super::sign::Integrity;
 use crate::project::IndexEntry;
 
@@ -59,9 +60,10 @@ fn entry(entry: &impl Serialize) -> io::Result<Vec<u8>> {
     nested(entry, 2)
 }
 
-/// What the text of another index lists otherwise: paths that are new in the content, paths whose entries are others, and
-/// paths that are gone; each sorted. Entries whose texts are equal are not looked into. `None` for what is no index.
-pub(super) fn changes(content: &Content, other: &[u8]) -> Option<[Vec<String>; 3]> {
+/// What the text of another index, or of a shard, lists otherwise: paths that are new in the part, paths whose entries are
+/// others, and paths that are gone; each sorted. Entries whose texts are equal are not looked into. `None` for what is
+/// neither.
+pub(super) fn changes(part: Part<'_>, other: &[u8]) -> Option<[Vec<String>; 3]> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Other<'a> {
@@ -80,9 +82,9 @@ pub(super) fn changes(content: &Content, other: &[u8]) -> Option<[Vec<String>; 3
     let lists = [&other.cartridges, &other.workflows, &other.agent_graphs];
     let mut left: HashSet<&str> = lists.into_iter().flatten().map(|raw| raw.get()).collect();
     let mut here = BTreeSet::new();
-    differing(&content.cartridges, &mut left, &mut here)?;
-    differing(&content.workflows, &mut left, &mut here)?;
-    differing(&content.agent_graphs, &mut left, &mut here)?;
+    differing(part.cartridges, &mut left, &mut here)?;
+    differing(part.workflows, &mut left, &mut here)?;
+    differing(part.agent_graphs, &mut left, &mut here)?;
     let there = left
         .into_iter()
         .map(|text| serde_json::from_str(text).map(|place: Place| place.path))
