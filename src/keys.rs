@@ -37,7 +37,13 @@ fn error(file: &Path, message: impl std::fmt::Display) -> KeyFileError {
 /// # Errors
 /// [`KeyFileError`] where the file cannot be read or is no unencrypted PKCS#8 Ed25519 key.
 pub fn load(file: &Path) -> Result<PrivateKey, KeyFileError> {
-    let bytes = disk::read(file, KEY_BYTES).map_err(|e| error(file, e))?;
+    let bytes = disk::read(file, KEY_BYTES).map_err(|e| match e.is_absent() {
+        true => error(
+            file,
+            "there is no such key; name another by --key, or make this one by `acx key generate`",
+        ),
+        false => error(file, e),
+    })?;
     let text = String::from_utf8(bytes).map_err(|_| error(file, "expected PEM text"))?;
     PrivateKey::from_pem(&text).map_err(|e| error(file, e))
 }

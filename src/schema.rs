@@ -240,7 +240,10 @@ fn expected(kind: &ValidationErrorKind) -> String {
             }
         },
         Kind::Pattern { pattern } => format!("text that matches `{pattern}`"),
-        Kind::Format { format } => format!("text of the format {format}"),
+        Kind::Format { format } => match format.strip_prefix("utf16-") {
+            Some(most) => format!("text of at most {most} characters (UTF-16 code units)"),
+            None => format!("text of the format {format}"),
+        },
         Kind::Minimum { limit } => format!("at least {limit}"),
         Kind::Maximum { limit } => format!("at most {limit}"),
         Kind::MinItems { limit } => format!("at least {limit} items"),

@@ -78,6 +78,8 @@ fn every_command_works() {
     fs::write(folder.join("cartridge.acx"), bytes).expect("a new file");
     let lesson = blocks("README.md", "json").join("\n");
     fs::write(folder.join("lesson.json"), lesson).expect("a new file");
+    let deliver = blocks("README.md", "jsonc").join("\n");
+    fs::write(folder.join("deliver.cal.json"), deliver).expect("a new file");
 
     support::package::Folder::whole().write(&folder.join("my-agent"));
 

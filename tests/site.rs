@@ -767,6 +767,16 @@ fn a_level_is_shown_with_its_evidence_and_a_forged_one_is_never_verified() {
     assert_eq!(output.status, 0, "{output:#?}");
     let html = tree(&out);
     assert!(!text(&html, page).contains("Level credentials"));
+    assert!(text(&html, page).contains("The credentials of this level are not shown"));
+    // The keys are the ones that the policy pins, as for a build.
+    let pin = keys::sha256(&fs::read(registry.at("issuer-keys.json")).unwrap());
+    registry.policy(&format!("[levels]\nissuer_keys_sha256 = \"{pin}\"\n"));
+    assert_eq!(site_of(&registry, &["--keyid", &index_keyid()]).0.status, 0);
+    let before = tree(&out);
+    let (output, _) = site_of(&registry, &more);
+    assert_eq!(output.status, 2, "{output:#?}");
+    assert!(output.stderr.contains("issuer_keys_sha256"), "{output:#?}");
+    assert_eq!(tree(&out), before);
     // Without any cartridge at hand the page says what the index says.
     fs::remove_dir_all(registry.at("cartridges/io.github.acme/fine")).unwrap();
     let (output, _) = site_of(&registry, &["--keyid", &index_keyid()]);

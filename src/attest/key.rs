@@ -1,7 +1,7 @@
 //! Ed25519 keys as PEM (SPKI and PKCS#8, RFC 8410) and their key ids.
 
 use ed25519_dalek::pkcs8::{
-    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey,
+    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes,
     spki::der::pem::LineEnding,
 };
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
@@ -125,11 +125,13 @@ impl PrivateKey {
     /// # Errors
     /// [`KeyError::NotPkcs8`] where it cannot be encoded.
     pub fn to_pem(&self) -> Result<String, KeyError> {
-        let key = self
-            .key
-            .to_pkcs8_pem(LineEnding::LF)
-            .map_err(|_| KeyError::NotPkcs8)?;
-        Ok(key.to_string())
+        // Version 1, without the public half: OpenSSL 3.0 and what is built on it read no other.
+        let key = KeypairBytes {
+            secret_key: self.key.to_bytes(),
+            public_key: None,
+        };
+        let pem = key.to_pkcs8_pem(LineEnding::LF);
+        Ok(pem.map_err(|_| KeyError::NotPkcs8)?.to_string())
     }
 
     /// The public half.

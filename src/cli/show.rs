@@ -26,7 +26,7 @@ use super::{Failure, Format, Global, environment, output};
 
 #[derive(clap::Args)]
 pub struct CheckArgs {
-    /// The cartridges
+    /// The cartridges, workflows and Agent Graphs
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Judge by the policy and the keys of this registry instead of the defaults
@@ -43,7 +43,7 @@ pub struct CheckArgs {
 
 #[derive(clap::Args)]
 pub struct VerifyArgs {
-    /// The cartridges
+    /// The cartridges, workflows and Agent Graphs
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// The publishers' keys that you trust
@@ -58,7 +58,7 @@ pub struct VerifyArgs {
 
 #[derive(clap::Args)]
 pub struct FileArgs {
-    /// The cartridges
+    /// The cartridges, workflows and Agent Graphs
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }

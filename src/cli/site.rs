@@ -49,7 +49,9 @@ pub fn run(args: Args, global: Global) -> Result<u8, Failure> {
     let root = report.file.parent().unwrap_or(Path::new(""));
     // What a mirror lacks is its default; levels are shown where the keys give what the index says.
     let own = Registry::load(root, &verified.signing.signed_at)?;
-    let site = site.beside(root, own.policy, given.unwrap_or(own.issuers));
+    let issuers = given.unwrap_or(own.issuers);
+    issuers.pinned(own.policy.issuer_keys.as_ref())?;
+    let site = site.beside(root, own.policy, issuers);
     let out = escape(&args.out.to_string_lossy());
     let written =
         site::write(&site, &args.out).map_err(|e| Failure(format!("--out {out}: {e}")))?;

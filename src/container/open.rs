@@ -172,6 +172,8 @@ fn header_faults(bytes: &[u8], limits: &Limits) -> Vec<Fault> {
         }
         let found = if bytes.is_empty() {
             "an empty file"
+        } else if bytes.trim_ascii_start().starts_with(b"{") {
+            "JSON text (the name of a workflow ends in .cal.json, that of an Agent Graph in .agent-graph.json)"
         } else {
             "other bytes"
         };

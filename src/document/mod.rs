@@ -301,7 +301,8 @@ pub fn digest(bytes: &[u8]) -> Result<Digest, String> {
 }
 
 /// Signs a document in the name of a publisher; a signature that it has is replaced. Gives the file: the document
-/// as it was, pretty-printed, `integrity` at its end; the same for the same document, key and time.
+/// as it was, pretty-printed where that is not too large for one, `integrity` at its end; the same for the same document,
+/// key and time.
 ///
 /// # Errors
 /// The judgement on what would have been signed, where a registry would refuse it.
@@ -322,9 +323,12 @@ pub fn sign(
     if let Some(members) = value.as_object_mut() {
         members.insert("integrity".to_owned(), integrity);
     }
-    let mut file = serde_json::to_vec_pretty(&value)
-        .map_err(|e| unreadable(&policy, shown, format!("cannot be written: {e}")))?;
+    let failed = |e| unreadable(&policy, shown, format!("cannot be written: {e}"));
+    let mut file = serde_json::to_vec_pretty(&value).map_err(failed)?;
     file.push(b'\n');
+    if file.len() > MAX_BYTES {
+        file = serde_json::to_vec(&value).map_err(failed)?;
+    }
     let settings = Settings {
         policy: &policy,
         trust: &TrustRegistry::default(),

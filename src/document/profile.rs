@@ -30,7 +30,7 @@ pub(super) fn check(kind: Kind, value: &Json, issues: &mut Vec<Issue>) {
     }
     for (name, least) in [("name", 3), ("description", 20)] {
         if let Some(found) = value.get(name).and_then(Json::as_str)
-            && found.trim().encode_utf16().count() < least
+            && trimmed(found).encode_utf16().count() < least
             && found.chars().count() >= least
         {
             report(
@@ -60,7 +60,7 @@ pub(super) fn check(kind: Kind, value: &Json, issues: &mut Vec<Issue>) {
     }
     for (place, author) in list(value, "authors").iter().enumerate() {
         let name = author.get("name").and_then(Json::as_str);
-        if name.is_some_and(|name| !name.is_empty() && name.trim().is_empty()) {
+        if name.is_some_and(|name| !name.is_empty() && trimmed(name).is_empty()) {
             report(
                 at("authors", place, "/name"),
                 "expected a name that is not blank",
@@ -179,6 +179,11 @@ pub(super) fn lineage(kind: Kind, value: &Json, publisher: Option<&str>, issues:
             ));
         }
     }
+}
+
+/// Without the white space at its ends, ECMAScript's U+FEFF included.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
 
 #[cfg(test)]

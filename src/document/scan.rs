@@ -6,8 +6,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Issue, IssueKind, Kind, at, list};
+use crate::attest::Envelope;
 use crate::model::json::member;
 use crate::model::{Digest, Json};
+use crate::secret::private_key_block;
 
 const FORMS: [(&str, &str); 10] = [
     (
@@ -85,6 +87,15 @@ pub(super) fn check(kind: Kind, value: &Json, issues: &mut Vec<Issue>) {
         for (name, item) in members.iter().filter(|(name, _)| *name != "integrity") {
             walk(item, &mut vec![name], &member("", name), issues);
         }
+    }
+    let envelope = value.pointer("/integrity/envelope");
+    let envelope = envelope.and_then(|envelope| Envelope::of_json(envelope).ok());
+    if envelope.is_some_and(|envelope| private_key_block(&envelope.payload).is_some()) {
+        issues.push((
+            IssueKind::Secret,
+            "/integrity/envelope/payload".to_owned(),
+            "the signed statement has a private key in it".to_owned(),
+        ));
     }
     if let Some(extensions) = value.get("extensions") {
         names(extensions, "/extensions", &[kind], issues);

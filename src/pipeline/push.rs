@@ -719,7 +719,8 @@ impl Pushed<'_, '_> {
                 issuers.pinned(registry.policy.issuer_keys.as_ref())
             });
             if let Err(e) = readable {
-                self.judge.refuse("history-policy", &e.file, e.to_string());
+                let message = format!("{e}; no setting of the server lets in what cannot be read");
+                self.judge.refuse("history-policy", &e.file, message);
             }
         }
         if !changes.ledger {
@@ -727,8 +728,8 @@ impl Pushed<'_, '_> {
         }
         match ledger(new) {
             Err(e) if changes.policy.is_empty() => {
-                self.judge
-                    .refuse("history-policy", LEDGER_FILE, e.to_string());
+                let message = format!("{e}; no setting of the server lets in what cannot be read");
+                self.judge.refuse("history-policy", LEDGER_FILE, message);
             }
             Ok(now) if !self.judge.options.allow_policy_change => {
                 if let Some(lost) = past
@@ -844,21 +845,15 @@ impl Pushed<'_, '_> {
         }
         let mut at = &new;
         loop {
-            let (expected, before) = match &old {
-                Some(old) => (
-                    old.signing.sequence.checked_add(1),
-                    Some(old.integrity.digest),
-                ),
-                None => (Some(1), None),
-            };
+            // Where nothing was known before, there is nothing to go on from.
+            let Some(old) = &old else { break };
+            let expected = old.signing.sequence.checked_add(1);
+            let before = Some(old.integrity.digest);
             if Some(at.signing.sequence) == expected && at.signing.previous_digest == before {
                 break;
             }
             // The digest in it is that of the content.
-            if old
-                .as_ref()
-                .is_some_and(|old| old.integrity == at.integrity)
-            {
+            if old.integrity == at.integrity {
                 break;
             }
             let link = at
@@ -870,15 +865,10 @@ impl Pushed<'_, '_> {
                 Some(link) => at = link,
                 None => {
                     let found = at.signing.sequence;
-                    let message = match &old {
-                        Some(old) => format!(
-                            "expected an index that goes on from sequence {} ({}), found sequence {found}",
-                            old.signing.sequence, old.integrity.digest
-                        ),
-                        None => {
-                            format!("expected a first index (sequence 1), found sequence {found}")
-                        }
-                    };
+                    let message = format!(
+                        "expected an index that goes on from sequence {} ({}), found sequence {found}",
+                        old.signing.sequence, old.integrity.digest
+                    );
                     self.judge.refuse("history-index", INDEX, message);
                     return Ok(());
                 }

@@ -577,6 +577,8 @@ fn details(h: &mut Html, site: &Site, cartridge: &Cartridge, entry: &CartridgeEn
     capabilities(h, entry);
     if let Some(proofs) = site.proofs(entry) {
         credentials(h, &proofs);
+    } else if entry.level.is_some() {
+        h.raw("<p class=\"meaning\">The credentials of this level are not shown: the cartridge is not here, or the issuers’ keys at hand do not give what the index says.</p>");
     }
     commands(h, site, entry, "The cartridge is what its key signed:");
     h.raw("</div><div>\n");

@@ -10,7 +10,7 @@ pub static RULE: Rule = Rule {
     fixed: true,
     scope: Scope::Registry,
     summary: "the document has the look of a secret in it",
-    what: "Every text but `integrity`, and every member name of open objects: private keys, tokens, credentials in addresses, assignments, random tokens, home folders.",
+    what: "Every text but `integrity`, and every member name of open objects (private keys in the signed statement too): private keys, tokens, credentials in addresses, assignments, random tokens, home folders.",
     why: "What is published once cannot be taken back, and keys are looked for by machines.",
     example: "A GitHub token in a task's action.",
     fix: "Revoke the secret, remove it, and sign the document again.",

@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     what: "Each `count` equals the number of memory records, SKILL.md files, capability records and level credentials that the cartridge holds.",
     why: "Learning and stripping change the numbers without a new signature, so a difference is only worth knowing.",
     example: "`\"count\": 0` for the role `level` in a cartridge that carries a credential",
-    fix: "Export the cartridge again if the count should be right; nothing needs to be done otherwise.",
+    fix: "Nothing needs to be done: credentials and lessons come after the signature. Of other counts, export the cartridge again to have them right.",
     since: "0.1.0",
     check: Check::Cartridge(check),
 };
