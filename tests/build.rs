@@ -426,6 +426,18 @@ fn secrets_are_found_by_name_and_by_content() {
 }
 
 #[test]
+fn a_private_key_in_a_signed_statement_is_found() {
+    let registry = with_fine();
+    let mut builder = Builder::valid("io.github.acme", "talker", "1.0.0");
+    let private = keys::private_pem(&keys::seed(3));
+    builder
+        .envelope
+        .statement(move |statement| statement["predicate"]["note"] = private.as_str().into());
+    let path = registry.cartridge(&builder);
+    rejects(&registry, &[(&path, "cartridge-secret")]);
+}
+
+#[test]
 fn a_private_key_is_found_wherever_it_begins() {
     const HEAD: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
     let registry = with_fine();

@@ -27,6 +27,7 @@ use acx_registry::schema::REGISTRY_INDEX;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::registry::{read_json, shared};
+use support::signed::workflow;
 
 fn now() -> Timestamp {
     Timestamp::try_from("2026-12-01T00:00:00Z").unwrap()
@@ -462,6 +463,70 @@ fn each_change_trips_its_rule_alone() {
         let shown = format!("{:?}", found.findings);
         assert!(!shown.contains(&token), "{pointer}: {shown}");
     }
+}
+
+#[test]
+fn a_statement_that_says_more_is_accepted_unless_it_says_a_private_key() {
+    let private = support::keys::private_pem(&support::keys::seed(3));
+    for (says, code) in [("more", None), (private.as_str(), Some("document-secret"))] {
+        let mut value = workflow("io.github.acme", "flow", "1.0.0", 7).value;
+        let at = support::signed::SIGNED_AT;
+        support::signed::sign_saying(&mut value, "io.github.acme", 7, at, &[("note", says)]);
+        let text = value.to_string();
+        let found = run(
+            Kind::Workflow,
+            None,
+            text.as_bytes(),
+            &TrustRegistry::default(),
+        );
+        let codes: Vec<&str> = errors(&found).iter().map(|(_, code)| *code).collect();
+        assert_eq!(codes, Vec::from_iter(code), "{:#?}", found.findings);
+        assert_eq!(found.accepted.is_some(), code.is_none());
+    }
+}
+
+#[test]
+fn blank_is_what_ecmascript_calls_blank() {
+    for (name, code) in [
+        ("\u{feff}\u{feff}\u{feff}", Some("document-profile")),
+        ("\u{feff}ab\u{a0}", Some("document-profile")),
+        ("\u{feff}abc", None),
+    ] {
+        let document = workflow("io.github.acme", "flow", "1.0.0", 7)
+            .changed(7, |value| value["name"] = name.into());
+        let found = run(
+            Kind::Workflow,
+            None,
+            &document.bytes(),
+            &TrustRegistry::default(),
+        );
+        let codes: BTreeSet<&str> = errors(&found).iter().map(|(_, code)| *code).collect();
+        assert_eq!(codes, BTreeSet::from_iter(code), "{name:?}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_too_large_printed_with_spaces_is_signed_without() {
+    let registry = support::registry::TempRegistry::new();
+    let key = registry.key();
+    let mut value = workflow("io.github.acme", "flow", "1.0.0", 7).value;
+    value.as_object_mut().unwrap().shift_remove("integrity");
+    value["edges"][0]["when"] = json!({"any": vec![json!({"always": true}); 15_000]});
+    registry.put("flow.cal.json", value.to_string());
+    let args = [
+        "workflow",
+        "sign",
+        "flow.cal.json",
+        "--publisher",
+        "io.github.acme",
+        "--key",
+        &key,
+    ];
+    let out = registry.run_with(&args, &[("SOURCE_DATE_EPOCH", "1796083200")]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    let out = registry.run(&["check", "flow.cal.json"]);
+    assert_eq!(out.status, 0, "{out:#?}");
 }
 
 /// Signing takes what the gate takes and nothing else, and gives the same bytes for the same document, key and time.

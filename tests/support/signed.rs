@@ -139,6 +139,17 @@ fn text(value: &Value) -> &str {
 
 /// Puts `integrity` at a document's end, in place of what was there.
 pub fn sign(document: &mut Value, publisher: &str, seed: u8, signed_at: &str) {
+    sign_saying(document, publisher, seed, signed_at, &[]);
+}
+
+/// As [`sign`], with more in the statement's predicate.
+pub fn sign_saying(
+    document: &mut Value,
+    publisher: &str,
+    seed: u8,
+    signed_at: &str,
+    more: &[(&str, &str)],
+) {
     let seed = keys::seed(seed);
     let members = document.as_object_mut().expect("an object");
     members.shift_remove("integrity");
@@ -171,6 +182,9 @@ pub fn sign(document: &mut Value, publisher: &str, seed: u8, signed_at: &str) {
     };
     for (name, list) in counted {
         predicate[*name] = document[*list].as_array().map_or(0, Vec::len).into();
+    }
+    for (name, says) in more {
+        predicate[*name] = (*says).into();
     }
     let statement = jcs::jcs(&json!({
         "_type": "https://in-toto.io/Statement/v1",
