@@ -831,7 +831,7 @@ fn no_text_becomes_anything_else() {
             e["capabilities"][0]["stack"] = json!([text]);
             e["levelClaim"]["careerTier"] = json!(text);
             e["memories"] = json!({
-                "path": text, "rows": 1, "schema": "acx.lance-memory/1", "engine": text,
+                "path": "cartridges/a.b/c/1.0.0/cartridge.memories.lance", "rows": 1, "schema": "acx.lance-memory/1", "engine": text,
                 "digest": format!("sha256:{}", "ab".repeat(32)),
             });
             e["registryStatus"] = json!({
