@@ -844,9 +844,8 @@ impl Pushed<'_, '_> {
             }
         }
         let mut at = &new;
-        loop {
-            // Where nothing was known before, there is nothing to go on from.
-            let Some(old) = &old else { break };
+        // Where nothing was known before, there is nothing to go on from.
+        while let Some(old) = &old {
             let expected = old.signing.sequence.checked_add(1);
             let before = Some(old.integrity.digest);
             if Some(at.signing.sequence) == expected && at.signing.previous_digest == before {
