@@ -38,10 +38,7 @@ fn error(file: &Path, message: impl std::fmt::Display) -> KeyFileError {
 /// [`KeyFileError`] where the file cannot be read or is no unencrypted PKCS#8 Ed25519 key.
 pub fn load(file: &Path) -> Result<PrivateKey, KeyFileError> {
     let bytes = disk::read(file, KEY_BYTES).map_err(|e| match e.is_absent() {
-        true => error(
-            file,
-            "there is no such key; name another by --key, or make this one by `acx key generate`",
-        ),
+        true => error(file, "there is no such key; `acx key generate` makes one"),
         false => error(file, e),
     })?;
     let text = String::from_utf8(bytes).map_err(|_| error(file, "expected PEM text"))?;

@@ -16,6 +16,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use support::cartridge::{Builder, Entry, PUBLISHER_SEED};
 use support::keys;
@@ -544,10 +546,38 @@ fn key_generate_never_overwrites() {
         ],
     );
     let before = fs::read(folder_key(&registry)).unwrap();
+    // PKCS#8 of version 1, as OpenSSL 3.0 reads it: 48 bytes, of which the last 32 are the seed.
+    let text = String::from_utf8(before.clone()).unwrap();
+    let der = STANDARD.decode(text.lines().nth(1).unwrap()).unwrap();
+    let seed: [u8; 32] = der[16..].try_into().unwrap();
+    assert_eq!(text, keys::private_pem(&seed));
+    assert_eq!(made["keyid"], keys::keyid(&keys::public(&seed)));
     assert_eq!(run("generate").status, 2);
     assert_eq!(fs::read(folder_key(&registry)).unwrap(), before);
     assert_eq!(run("show").json(), made);
     assert!(!out.stdout.contains("PRIVATE"), "{out:#?}");
+}
+
+#[test]
+fn a_missing_key_and_a_document_under_another_name_are_told() {
+    let registry = TempRegistry::new();
+    let out = registry.run(&["key", "show", "nowhere.pem"]);
+    assert_eq!(out.status, 2, "{out:#?}");
+    assert!(
+        out.stderr
+            .contains("nowhere.pem: there is no such key; `acx key generate` makes one"),
+        "{out:#?}"
+    );
+    let flow = support::signed::workflow("io.github.acme", "flow", "1.0.0", PUBLISHER_SEED);
+    registry.put("flow.json", flow.bytes());
+    let out = registry.run(&["check", "flow.json"]);
+    assert_eq!(out.status, 1, "{out:#?}");
+    assert!(
+        out.stdout.contains("container-not-sqlite")
+            && out.stdout.contains("found JSON text")
+            && out.stdout.contains("ends in .cal.json"),
+        "{out:#?}"
+    );
 }
 
 /// Text that draws, deletes, reorders or hides on a terminal.

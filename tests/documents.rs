@@ -486,6 +486,55 @@ fn a_statement_that_says_more_is_accepted_unless_it_says_a_private_key() {
 }
 
 #[test]
+fn what_is_wrong_is_said_in_its_place() {
+    let long = format!("1.0.0-{}", "a".repeat(123));
+    type Change<'a> = Box<dyn Fn(&mut Value) + 'a>;
+    let cases: [(Change<'_>, &str, &str); 5] = [
+        (
+            Box::new(|v| v["version"] = long.as_str().into()),
+            "/version",
+            "expected a SemVer 2.0 version of at most 128 characters, found",
+        ),
+        (
+            Box::new(|v| v["name"] = "\u{1f600}".repeat(61).into()),
+            "/name",
+            "expected text of at most 120 characters (UTF-16 code units), found",
+        ),
+        (
+            Box::new(|v| v["edges"][0]["when"] = json!({"var": "a", "op": "eqq", "value": 1})),
+            "/edges/0/when/op",
+            "expected one of \"eq\", \"ne\", \"lt\", \"gt\", \"le\", \"ge\", \"in\", found \"eqq\"",
+        ),
+        (
+            Box::new(|v| v["edges"][0]["when"] = json!({"any": [{"always": true}, {"all": 1}]})),
+            "/edges/0/when/any/1/all",
+            "expected an array, found 1",
+        ),
+        (
+            Box::new(|v| v["edges"][0]["when"] = json!({})),
+            "/edges/0/when",
+            "expected a condition of exactly one shape: always, var with op and value, all, any, not, or racAvailable",
+        ),
+    ];
+    for (change, pointer, message) in cases {
+        let document = workflow("io.github.acme", "flow", "1.0.0", 7).changed(7, change);
+        let found = run(
+            Kind::Workflow,
+            None,
+            &document.bytes(),
+            &TrustRegistry::default(),
+        );
+        assert!(
+            found.findings.iter().any(|f| f.code == "document-schema"
+                && f.location.pointer.as_deref() == Some(pointer)
+                && f.message.contains(message)),
+            "{pointer}: {:#?}",
+            found.findings
+        );
+    }
+}
+
+#[test]
 fn blank_is_what_ecmascript_calls_blank() {
     for (name, code) in [
         ("\u{feff}\u{feff}\u{feff}", Some("document-profile")),

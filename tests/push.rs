@@ -112,6 +112,59 @@ fn a_clean_cartridge_lands() {
     assert_eq!(server.index("main")["count"], 5);
 }
 
+#[test]
+fn a_registry_is_founded_with_an_index_that_was_built_more_than_once() {
+    let lab = Lab::new();
+    let server = lab.bare("server.git", &[]);
+    server.hook("pre-receive", "");
+    let clone = lab.clone_of(&server.path, "clone", &[]);
+    clone.put(
+        "acx-registry.toml",
+        "[registry]\nid = \"com.example.registry\"\n",
+    );
+    for version in ["1.0.0", "1.1.0", "1.2.0"] {
+        clone.cartridge(&cartridge("build-smith", version));
+        assert_eq!(clone.build(&[]).status, 0);
+    }
+    // One that is not what its signer would write founds nothing.
+    clone.cartridge(&cartridge("build-smith", "1.3.0"));
+    clone.commit("Found the registry");
+    refused(&server, &clone, &["main"], "history-index");
+    clone.git(&["rm", "-q", &cartridge("build-smith", "1.3.0").path()]);
+    clone.git(&["commit", "-q", "--amend", "--no-edit"]);
+    let out = clone.try_git(&["push", "origin", "main"]);
+    assert_eq!(out.status, 0, "{out:#?}");
+    assert_eq!(server.index("main")["count"], 3);
+    // From here on each index goes on from the one before.
+    let old = fs::read(clone.path.join("index.json")).unwrap();
+    clone.cartridge(&cartridge("build-smith", "1.4.0"));
+    clone.commit("Publish");
+    assert_eq!(clone.build(&["--commit"]).status, 0);
+    assert_eq!(clone.try_git(&["push", "origin", "main"]).status, 0);
+    clone.put("index.json", old);
+    clone.commit("The old index");
+    refused(&server, &clone, &["main"], "history-index");
+}
+
+#[test]
+fn a_ledger_that_cannot_be_read_lands_by_no_setting() {
+    let lab = Lab::new();
+    let (server, clone) = founded(&lab, |_| {});
+    server.git(&["config", "acx.allowPolicyChange", "true"]);
+    clone.put(
+        "status.json",
+        "{\"schemaVersion\": \"acx.registry-status/1\", \"entries\": []}",
+    );
+    clone.commit("No time");
+    let out = refused(&server, &clone, &["main"], "history-policy");
+    for says in [
+        "/updatedAt: the field is missing",
+        "no setting of the server lets in what cannot be read",
+    ] {
+        assert!(out.stderr.contains(says), "{says}: {out:#?}");
+    }
+}
+
 /// What a hostile clone does on top of the founded registry, and the code that it is refused with.
 type Attack = (
     &'static str,

@@ -1010,6 +1010,13 @@ fn pushes_of_documents_are_judged() {
     clone.commit("a token");
     put(&flow("new", "1.0.0"));
     refused("the token is written over", &["document-secret"]);
+    let private = flow("new", "1.0.0").changed(PUBLISHER_SEED, |value| {
+        value["extensions"] = json!({"io.github.acme": {"password": 1}});
+    });
+    put(&private);
+    clone.commit("a private name");
+    clone.git(&["rm", "-q", &private.path()]);
+    refused("the name is gone", &["document-private-name"]);
     let mut builder = Builder::valid(ACME, "keeper", "1.0.0");
     let private = keys::private_pem(&keys::seed(3));
     builder.file("rom/knowledge/KEY.md", private.repeat(9));

@@ -58,15 +58,16 @@ pub struct VerifyArgs {
 
 #[derive(clap::Args)]
 pub struct FileArgs {
-    /// The cartridges, workflows and Agent Graphs
+    /// The cartridges
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
 
 #[derive(clap::Args)]
 pub struct InspectArgs {
-    #[command(flatten)]
-    files: FileArgs,
+    /// The cartridges, workflows and Agent Graphs
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
     #[command(flatten)]
     issuers: IssuerArgs,
 }
@@ -366,7 +367,7 @@ fn human_spec(checked: &Checked) -> String {
 pub fn inspect(args: InspectArgs, global: Global) -> Result<u8, Failure> {
     let now = environment::now()?;
     let issuers = args.issuers.load()?.unwrap_or_default();
-    let files = args.files.files.iter();
+    let files = args.files.iter();
     let shown = files.map(|file| inspect_file(file, &issuers, &now));
     document::show(shown.collect(), global)
 }

@@ -295,6 +295,7 @@ impl Repo {
     /// When it cannot be read.
     pub fn index(&self) -> Result<gix::index::File, GitError> {
         let local = self.local();
+        // Not gix's shared copy, which would stay in memory beside this one.
         let path = local.index_path();
         let mut index = match path.symlink_metadata() {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {

@@ -485,7 +485,7 @@ pub(super) fn judge_all(
         if task.is_artifact {
             Some(artifact(task.entry, task.known))
         } else {
-            stage.file(task.entry, task.known)
+            stage.file_of(task.entry, task.known)
         }
     };
     let tasks: Vec<Task<'_>> = tree

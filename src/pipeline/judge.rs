@@ -717,7 +717,12 @@ impl Stage<'_> {
     }
 
     /// Looks for secrets in one other file.
-    pub fn file(&self, entry: &Entry, known: Option<KnownBlob>) -> Option<Judged> {
+    pub fn file(&self, entry: &Entry) -> Option<Judged> {
+        self.file_of(entry, self.blob_without_reading(entry))
+    }
+
+    /// As [`Stage::file`], of a file that git knows to be this blob.
+    pub fn file_of(&self, entry: &Entry, known: Option<KnownBlob>) -> Option<Judged> {
         let path = entry.path.as_str();
         let mut findings = Vec::new();
         if let Some(what) = secret::secret_name(entry.path.name()) {

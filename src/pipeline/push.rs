@@ -424,7 +424,7 @@ impl Pushed<'_, '_> {
         let wrongs = std::mem::take(&mut changes.wrongs);
 
         let new_source = registry.source.clone();
-        let more = graphs_without(&new_source, &changes, options.expired)?;
+        let more = self.graphs_without(&new_source, prefix, &changes)?;
         changes.tree.artifacts.extend(more);
         let retired = self.retired(prefix, &past_ledger, &changes, cache)?;
         let stage = Stage {
@@ -564,6 +564,49 @@ impl Pushed<'_, '_> {
             .into_iter()
             .flat_map(|index| index.signing.retired.into_iter().chain(index.published))
             .collect())
+    }
+
+    /// The graphs at the end of a push, without those that it brings, that pin a workflow which it removes: they were
+    /// accepted, and are to be judged again.
+    fn graphs_without(
+        &self,
+        end: &Source,
+        prefix: &str,
+        changes: &Changes,
+    ) -> Result<Vec<Entry>, Stop> {
+        if changes.removed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let objects = &self.judge.repo.objects;
+        let Some(root) = past::root(objects, &objects.tree_of(&self.head)?, prefix)? else {
+            return Ok(Vec::new());
+        };
+        let pins_removed = |entry: &Entry| {
+            // What cannot be read was not accepted before.
+            let bytes = end.read(entry, document::MAX_BYTES as u64).ok();
+            let graph = bytes.and_then(|bytes| document::content(&bytes));
+            graph.is_some_and(|graph| {
+                document::pins(&graph).iter().any(|pin| {
+                    let path = ArtifactType::Workflow.path(&pin.publisher, &pin.id, &pin.version);
+                    changes.removed.contains(&path)
+                })
+            })
+        };
+        let brought = changes.tree.artifacts.iter().map(|e| &e.path);
+        let brought: BTreeSet<&RegistryPath> = brought.collect();
+        let mut found = Vec::new();
+        for entry in discover::list(objects, &root, &mut self.judge.bounds())?.artifacts {
+            if (self.judge.options.expired)() {
+                return Err(Stop::Expired);
+            }
+            if ArtifactType::of_path(&entry.path) == Some(ArtifactType::AgentGraph)
+                && !brought.contains(&entry.path)
+                && pins_removed(&entry)
+            {
+                found.push(entry);
+            }
+        }
+        Ok(found)
     }
 
     /// Joins what is new with what stands beside it, and reports.
@@ -711,6 +754,9 @@ impl Pushed<'_, '_> {
             let message = format!("{}: the push changes {name}", self.name);
             self.judge.refuse("history-policy", name, message);
         }
+        let never = |e: &dyn std::fmt::Display| {
+            format!("{e}; no setting of the server lets in what cannot be read")
+        };
         if !changes.policy.is_empty() {
             // What lands must be readable, or every later push and build fails.
             let options = self.judge.options;
@@ -719,8 +765,7 @@ impl Pushed<'_, '_> {
                 issuers.pinned(registry.policy.issuer_keys.as_ref())
             });
             if let Err(e) = readable {
-                let message = format!("{e}; no setting of the server lets in what cannot be read");
-                self.judge.refuse("history-policy", &e.file, message);
+                self.judge.refuse("history-policy", &e.file, never(&e));
             }
         }
         if !changes.ledger {
@@ -728,8 +773,7 @@ impl Pushed<'_, '_> {
         }
         match ledger(new) {
             Err(e) if changes.policy.is_empty() => {
-                let message = format!("{e}; no setting of the server lets in what cannot be read");
-                self.judge.refuse("history-policy", LEDGER_FILE, message);
+                self.judge.refuse("history-policy", LEDGER_FILE, never(&e));
             }
             Ok(now) if !self.judge.options.allow_policy_change => {
                 if let Some(lost) = past
@@ -1007,47 +1051,6 @@ fn sort_in(change: &Change, changes: &mut Changes) {
     }
 }
 
-/// The graphs at the end of a push, without those that it brings, that pin a workflow which it removes: they were
-/// accepted, and are to be judged again.
-fn graphs_without(
-    source: &Source,
-    changes: &Changes,
-    expired: &dyn Fn() -> bool,
-) -> Result<Vec<Entry>, Stop> {
-    let Source::Tree { objects, root } = source else {
-        return Ok(Vec::new());
-    };
-    if changes.removed.is_empty() {
-        return Ok(Vec::new());
-    }
-    let brought = changes.tree.artifacts.iter().map(|e| e.path.as_str());
-    let brought: BTreeSet<&str> = brought.collect();
-    let pins_removed = |entry: &Entry| {
-        // What cannot be read was not accepted before.
-        let bytes = source.read(entry, document::MAX_BYTES as u64).ok();
-        let graph = bytes.and_then(|bytes| document::content(&bytes));
-        graph.is_some_and(|graph| {
-            document::pins(&graph).iter().any(|pin| {
-                let path = ArtifactType::Workflow.path(&pin.publisher, &pin.id, &pin.version);
-                changes.removed.contains(&path)
-            })
-        })
-    };
-    let mut found = Vec::new();
-    for entry in discover::list(objects, root, &mut Bounds::new(expired))?.artifacts {
-        if expired() {
-            return Err(Stop::Expired);
-        }
-        if ArtifactType::of_path(&entry.path) == Some(ArtifactType::AgentGraph)
-            && !brought.contains(entry.path.as_str())
-            && pins_removed(&entry)
-        {
-            found.push(entry);
-        }
-    }
-    Ok(found)
-}
-
 /// What is out once it was pushed, and cannot be taken back by a later commit.
 const SECRETS: [&str; 3] = [
     "cartridge-secret",
@@ -1067,8 +1070,7 @@ fn secrets_on_the_way(
     let look = |entry: &Entry| {
         let kind = ArtifactType::of_path(&entry.path);
         // A cartridge's own rule tells a key from a text about keys; all others are texts.
-        let file = (kind != Some(ArtifactType::Agent))
-            .then(|| stage.file(entry, stage.blob_without_reading(entry)));
+        let file = (kind != Some(ArtifactType::Agent)).then(|| stage.file(entry));
         let artifact = kind.and_then(|_| {
             let mut judged = stage.artifact(entry, &output);
             judged.findings.retain(|f| SECRETS.contains(&f.code));
@@ -1102,7 +1104,7 @@ fn judge_changes(
     let files: Option<Vec<Option<Judged>>> = tree
         .files
         .par_iter()
-        .map(|entry| (!expired()).then(|| stage.file(entry, stage.blob_without_reading(entry))))
+        .map(|entry| (!expired()).then(|| stage.file(entry)))
         .collect();
     judged.extend(files.ok_or(Stop::Expired)?.into_iter().flatten());
     judged.extend(tree.oddities.iter().filter_map(|odd| stage.oddity(odd)));
